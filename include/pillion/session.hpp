@@ -110,6 +110,7 @@ struct Field {
   int32_t order = 0;             ///< at the points of a spectral mesh, its order; of others 0
   int32_t levels = 1;       ///< of refinement of a uniform mesh, whose cells are the coarsest's
   bool is_partial = false;  ///< cells of a uniform mesh may be missing
+  pillion_centering centering = 0;  ///< where the mesh has its values; 0 of particles
 
   /// Values in one cell, particle or element.
   [[nodiscard]] int64_t values() const {
@@ -255,7 +256,8 @@ class Session {
                      field.used != 0,
                      field.order,
                      field.levels,
-                     field.is_partial != 0});
+                     field.is_partial != 0,
+                     field.centering});
     }
     return out;
   }

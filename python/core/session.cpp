@@ -268,7 +268,7 @@ void bind_field(nb::module_& module) {
       .def_ro("order", &Field::order)
       .def_ro("levels", &Field::levels)
       .def_ro("is_partial", &Field::is_partial)
-      .def_ro("centering", &Field::centering);
+      .def_prop_ro("centering", [](const Field&) { return 0; });
 }
 
 }  // namespace

@@ -120,6 +120,10 @@ class Autocorrelation final : public stage::Stage {
         from_step_(setup["from_step"].integer()),
         series_(static_cast<size_t>(lags_)) {
     const auto name = setup["field"].text();
+    if (is_unstructured(field_))
+      setup["field"].fail("field '" + name + "' is on mesh '" + mesh_ +
+                          "', which is unstructured: copies of its cells and points have the same "
+                          "ids, so that a series could not be found again when blocks change");
     if (!has_boxes(field_) && field_.mesh_kind != PILLION_SPECTRAL)
       setup["field"].fail("field '" + name + "' has no cells and no elements");
     if (lags_ > most_lags)

@@ -192,6 +192,10 @@ class Average final : public stage::Stage {
     if (has_boxes(field)) boxes_ = std::make_unique<Boxes>(setup, field);
     else if (field.mesh_kind == PILLION_SPECTRAL && field.centering == PILLION_POINT)
       elements_ = std::make_unique<ElementsMean>(setup, field);
+    else if (is_unstructured(field))
+      setup["field"].fail("field '" + setup["field"].text() +
+                          "' is on an unstructured mesh, of whose cells no box holds a whole "
+                          "number; `slice` averages over pixels, `statistics` over the mesh");
     else
       setup["field"].fail(
           "field '" + setup["field"].text() +

@@ -418,8 +418,8 @@ inline CellMeasure measure(const CellShape& shape, std::span<const Vec3> points)
   return out;
 }
 
-// Polyhedra. Two cells may name one face, so it points out of one of them at most: which way it is
-// to be taken follows from the other faces. Each edge is one of two faces, which go along it in
+// Polyhedra. Two cells may name one face, so it points out of one of them at most: its direction
+// follows from the other faces. Each edge is one of two faces, which go along it in
 // opposite directions if both point out.
 
 class PolyhedronFaces {

@@ -107,9 +107,9 @@ class CellVolumes {
   struct Seen {
     int64_t topology = 0, geometry = 0, step = -1;
     std::vector<double> of_cells;
-    std::vector<uint8_t> cell_flags;   ///< those that do not count are hidden
+    std::vector<uint8_t> cell_flags;   ///< hidden if a cell does not count
     std::vector<double> of_points;     ///< empty until they are wanted
-    std::vector<uint8_t> point_flags;  ///< those that have no cell that counts are hidden
+    std::vector<uint8_t> point_flags;  ///< hidden if no cell of a point counts
   };
 
   /// Throws if a cell that counts is inverted, or has no volume that could be known.

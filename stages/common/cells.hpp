@@ -24,8 +24,7 @@ namespace pillion::stages {
 /// publication may lack finer levels; cells have weights in it all the same.
 inline bool has_equal_cells(const pillion_field_description& field) {
   return field.mesh_kind != PILLION_RECTILINEAR && field.mesh_kind != PILLION_CURVILINEAR &&
-         !is_unstructured(field) &&
-         field.metric == PILLION_CARTESIAN && field.levels <= 1;
+         !is_unstructured(field) && field.metric == PILLION_CARTESIAN && field.levels <= 1;
 }
 
 /// Fields as shared, for a stage that looks at flags and knows one level of refinement.

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "cell_shapes.hpp"
@@ -145,21 +146,19 @@ class CellPieces {
   std::vector<Tetrahedron> tetrahedra_;
 };
 
-/// What a plane cuts out of a tetrahedron: 0, 3 or 4 corners in order. `height(place)` is that
-/// above the plane. A face in the plane belongs to the tetrahedron below it.
-template <class Height>
-size_t cut(const std::array<Valued, 4>& points, Height&& height, std::array<Valued, 4>& out) {
-  std::array<double, 4> h;
+/// What a surface cuts out of a tetrahedron whose corners have these heights above it: 0, 3 or 4
+/// corners in order. A face in the surface belongs to the tetrahedron below it.
+inline size_t cut(const std::array<Valued, 4>& points, const std::array<double, 4>& heights,
+                  std::array<Valued, 4>& out) {
   std::array<size_t, 4> above{}, below{};
   size_t a = 0, b = 0;
   for (size_t i = 0; i < 4; ++i) {
-    h[i] = height(points[i].place);
-    if (h[i] >= 0) above[a++] = i;
+    if (heights[i] >= 0) above[a++] = i;
     else below[b++] = i;
   }
   if (a == 0 || b == 0) return 0;
   const auto between = [&](size_t i, size_t j) {
-    const double t = h[i] / (h[i] - h[j]);
+    const double t = heights[i] / (heights[i] - heights[j]);
     return Valued{points[i].place + t * (points[j].place - points[i].place),
                   points[i].value + t * (points[j].value - points[i].value)};
   };
@@ -168,10 +167,29 @@ size_t cut(const std::array<Valued, 4>& points, Height&& height, std::array<Valu
            between(above[1], below[0])};
     return 4;
   }
-  const size_t one = a == 1 ? above[0] : below[0];
-  const auto& others = a == 1 ? below : above;
-  for (size_t i = 0; i < 3; ++i) out[i] = between(one, others[i]);
+  for (size_t i = 0; i < 3; ++i)
+    out[i] = a == 1 ? between(above[0], below[i]) : between(above[i], below[0]);
   return 3;
+}
+
+/// The same for a plane; `height(place)` is that above it.
+template <class Height>
+requires std::is_invocable_v<Height, const Vec3&> size_t cut(const std::array<Valued, 4>& points,
+                                                             Height&& height,
+                                                             std::array<Valued, 4>& out) {
+  const std::array<double, 4> heights = {height(points[0].place), height(points[1].place),
+                                         height(points[2].place), height(points[3].place)};
+  return cut(points, heights, out);
+}
+
+/// How a number that is linear in a tetrahedron changes in space; 0 if it is flat.
+inline Vec3 gradient_of(const std::array<Valued, 4>& points) {
+  const Vec3 a = points[1].place - points[0].place, b = points[2].place - points[0].place,
+             c = points[3].place - points[0].place;
+  const double volume = dot(a, cross(b, c));
+  if (volume == 0) return {};
+  const auto rise = [&](size_t i) { return (points[i].value - points[0].value) / volume; };
+  return rise(1) * cross(b, c) + rise(2) * cross(c, a) + rise(3) * cross(a, b);
 }
 
 }  // namespace pillion::stages

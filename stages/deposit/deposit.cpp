@@ -2,53 +2,26 @@
 // The stage `deposit`: puts particles on a uniform mesh, as a density that later stages of its
 // chain can read. Each peer gets the particles that reach the cells whose centres lie in its part
 // of the domain, and works out these cells whole, so that nothing has to be added up between peers.
+// On a mesh with levels of refinement it sends the masses of cells to the peers that have the
+// boxes.
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <pillion/stage.hpp>
 #include <string>
 #include <vector>
 
 #include "../common/cells.hpp"
+#include "../common/messages.hpp"
 #include "../common/options.hpp"
 #include "../common/units.hpp"
+#include "cloud.hpp"
+#include "levels.hpp"
 
 namespace pillion::stages::deposit {
-
-// Shapes of particles on a mesh: which cells a particle covers along one axis, and with which share
-// (R. W. Hockney, J. W. Eastwood: Computer Simulation Using Particles, 1988, section 5-3).
-
-enum class Cloud { ngp, cic, tsc };
-
-/// Up to three cells from `first` on, with shares that sum to 1.
-struct Cover {
-  int64_t first;
-  std::array<double, 3> shares;
-};
-
-constexpr int width_of(Cloud cloud) { return static_cast<int>(cloud) + 1; }
-
-/// The distance from a cell's centre, in cells, beyond which a particle leaves nothing in it.
-constexpr double reach_of(Cloud cloud) { return 0.5 * width_of(cloud); }
-
-/// At `x` in cells; the first cell is [0, 1) with its centre at 0.5.
-template <Cloud cloud>
-Cover cover(double x) {
-  if constexpr (cloud == Cloud::ngp) {
-    return {static_cast<int64_t>(std::floor(x)), {1, 0, 0}};
-  } else if constexpr (cloud == Cloud::cic) {
-    const double first = std::floor(x - 0.5);
-    const double into = x - 0.5 - first;
-    return {static_cast<int64_t>(first), {1 - into, into, 0}};
-  } else {
-    const double middle = std::floor(x);
-    const double off = x - middle - 0.5;
-    return {static_cast<int64_t>(middle) - 1,
-            {0.5 * (0.5 - off) * (0.5 - off), 0.75 - off * off, 0.5 * (0.5 + off) * (0.5 + off)}};
-  }
-}
 
 namespace {
 
@@ -86,12 +59,12 @@ class Deposit final : public stage::Stage {
     input_ = setup.input(
         stage::Input::spatial(position, reach_of(cloud_) * widest * (1 + slack), fields));
     has_masses_ = fields.size() > 1;
-    output_ = setup.output_of(setup["into"].text(), grid_, PILLION_FLOAT64, 1,
-                              (units / Units(mesh_.units).power(3)).text());
+    declare_output(setup, (units / Units(mesh_.units).power(3)).text());
   }
 
   void run(stage::Step& step) override {
     check_domain(step.domain(particles_));
+    if (is_refined()) return put_on_levels(step);
     const auto part = step.spatial_part(input_);
     for (size_t d = 0; d < 3; ++d) {
       const auto n = static_cast<double>(mesh_.cells[d]);
@@ -109,6 +82,15 @@ class Deposit final : public stage::Stage {
 
  private:
   using Box = std::array<int64_t, 3>;
+
+  /// Its boxes are those of the simulation.
+  [[nodiscard]] bool is_refined() const { return mesh_.levels > 1 || mesh_.is_partial != 0; }
+  void declare_output(const stage::Setup& setup, const std::string& units);
+  void put_on_levels(const stage::Step& step) const;
+  [[nodiscard]] std::vector<LevelBox> boxes_near(const stage::Step& step) const;
+  template <Cloud cloud, class Put>
+  void put_own(const stage::Step& step, LevelDeposit<Put>& deposit) const;
+  void fill_boxes(const stage::Step& step, const std::vector<stage::Message>& masses) const;
 
   [[nodiscard]] std::string flat() const {
     return "mesh '" + particles_ +
@@ -193,10 +175,125 @@ class Deposit final : public stage::Stage {
   Cloud cloud_;
   double mass_ = 1;
   bool has_masses_ = false;
-  int32_t input_ = 0, output_ = 0;
+  int32_t input_ = 0, boxes_ = 0, output_ = 0;
   Box lo_{}, hi_{};
   double* values_ = nullptr;  ///< the output: masses in the cells from lo_ to hi_
 };
+
+void Deposit::declare_output(const stage::Setup& setup, const std::string& units) {
+  const auto like = setup["like"];
+  const auto into = setup["into"].text();
+  if (!is_refined()) {
+    if (like) like.fail("`like` goes with meshes that have levels or missing cells");
+    output_ = setup.output_of(into, grid_, PILLION_FLOAT64, 1, units);
+    return;
+  }
+  if (!like)
+    setup["mesh"].fail("mesh '" + grid_ +
+                       "' has levels or missing cells; name a field on it with `like`, whose boxes "
+                       "the density will have");
+  if (std::string(setup.field(like.text(), like).mesh) != grid_)
+    like.fail("field '" + like.text() + "' is not on mesh '" + grid_ + "'");
+  boxes_ = setup.input(stage::Input::as_shared({like.text()}).with_levels());
+  output_ = setup.output(into, like.text(), PILLION_FLOAT64, 1, units);
+}
+
+// A peer works on the particles in its part of the domain. It is told of all boxes that their
+// clouds may reach, and sends what it has found out to the peers that have these boxes.
+void Deposit::put_on_levels(const stage::Step& step) const {
+  const BoxFinder boxes(boxes_near(step));
+  const Hierarchy hierarchy(step.mesh(grid_));
+  std::map<int32_t, std::vector<CellMass>> found;
+  LevelDeposit deposit(hierarchy, boxes, [&](const LevelBox& box, int64_t cell, double mass) {
+    auto& of_peer = found[box.peer];
+    // Particles that are neighbours in memory often are neighbours in space.
+    if (!of_peer.empty() && of_peer.back().block == box.block && of_peer.back().cell == cell)
+      of_peer.back().mass += mass;
+    else of_peer.push_back({box.block, cell, mass});
+  });
+  switch (cloud_) {
+    case Cloud::ngp: put_own<Cloud::ngp>(step, deposit); break;
+    case Cloud::cic: put_own<Cloud::cic>(step, deposit); break;
+    case Cloud::tsc: put_own<Cloud::tsc>(step, deposit); break;
+  }
+  fill_boxes(step, step.exchange(messages_of(found)));
+}
+
+// [peers]
+std::vector<LevelBox> Deposit::boxes_near(const stage::Step& step) const {
+  const auto part = step.spatial_part(input_);
+  std::array<double, 6> mine{};
+  for (size_t d = 0; d < 3; ++d) {
+    // A cloud reaches at most so far, and cells are no wider than on the coarsest level.
+    const double reach = 2.0 / static_cast<double>(mesh_.cells[d]);
+    mine[d] = part.lo[d] - reach;
+    mine[d + 3] = part.hi[d] + reach;
+  }
+  const auto gathered = gather_values(step, std::vector<double>(mine.begin(), mine.end()));
+  std::vector<double> parts;
+  append(parts, step.broadcast(std::as_bytes(std::span(gathered))));
+  const Hierarchy hierarchy(step.mesh(grid_));
+  const auto reaches = [&](const LevelBox& box, const double* of_peer) {
+    for (size_t d = 0; d < 3; ++d) {
+      const auto n = static_cast<double>(hierarchy.cells[static_cast<size_t>(box.level)][d]);
+      bool does = false;
+      for (const double shift : {-1.0, 0.0, 1.0})
+        if (shift == 0 || hierarchy.periodic[d])
+          does = does || (static_cast<double>(box.lo[d]) / n + shift < of_peer[d + 3] &&
+                          static_cast<double>(box.hi[d]) / n + shift > of_peer[d]);
+      if (!does) return false;
+    }
+    return true;
+  };
+  std::map<int32_t, std::vector<LevelBox>> out;
+  for (int32_t b = 0; b < step.block_count(boxes_); ++b) {
+    const auto block = step.block(boxes_, b);
+    LevelBox box{block.level(), step.peer(), b, 0, {}, {}};
+    std::copy_n(block.lo(), 3, box.lo.begin());
+    std::copy_n(block.hi(), 3, box.hi.begin());
+    for (int32_t peer = 0; peer < step.peers() && block.count() > 0; ++peer)
+      if (reaches(box, parts.data() + 6 * peer)) out[peer].push_back(box);
+  }
+  std::vector<LevelBox> in;
+  for (const auto& message : step.exchange(messages_of(out))) append(in, message.bytes);
+  return in;
+}
+
+template <Cloud cloud, class Put>
+void Deposit::put_own(const stage::Step& step, LevelDeposit<Put>& deposit) const {
+  for (int32_t b = 0; b < step.block_count(input_); ++b) {
+    const auto block = step.block(input_, b);
+    block[0].visit([&](const auto* x) {
+      for (int64_t i = 0; i < block.owned(); ++i, x += 3) {
+        std::array<double, 3> place{};
+        for (size_t d = 0; d < 3; ++d)
+          place[d] = (static_cast<double>(x[d]) - mesh_.origin[d]) / mesh_.length[d];
+        deposit.template add<cloud>(place, mass_of(block, i));
+      }
+    });
+  }
+}
+
+void Deposit::fill_boxes(const stage::Step& step, const std::vector<stage::Message>& masses) const {
+  const Hierarchy hierarchy(step.mesh(grid_));
+  std::vector<double*> values;
+  std::vector<double> per_volume;
+  for (int32_t b = 0; b < step.block_count(boxes_); ++b) {
+    const auto block = step.block(boxes_, b);
+    values.push_back(step.produce<double>(output_, boxes_, b));
+    std::fill_n(values.back(), block.count(), 0.0);
+    double& of_block = per_volume.emplace_back(1);
+    for (size_t d = 0; d < 3; ++d)
+      of_block *= static_cast<double>(hierarchy.cells[static_cast<size_t>(block.level())][d]) /
+                  mesh_.length[d];
+  }
+  for (const auto& message : masses) {
+    std::vector<CellMass> cells;
+    append(cells, message.bytes);
+    for (const auto& [block, cell, mass] : cells)
+      values[static_cast<size_t>(block)][cell] += mass * per_volume[static_cast<size_t>(block)];
+  }
+}
 
 const pillion_parameter parameters[] = {
     {"position", "field", nullptr, "Positions of the particles, whose domain is the mesh's box"},
@@ -204,6 +301,8 @@ const pillion_parameter parameters[] = {
     {"into", "name", nullptr, "Name of the density that is made"},
     {"cloud", "ngp | cic | tsc", "cic",
      "Nearest grid point, cloud in cell, or triangular-shaped cloud"},
+    {"like", "field", "null",
+     "On a mesh with levels or missing cells: a field of it, whose boxes the density has"},
     {"mass", "field", "null", "Masses of the particles"},
     {"particle_mass", "number", "1", "Mass of each, where there is no field of masses"},
 };

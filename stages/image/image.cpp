@@ -36,14 +36,18 @@ inline void draw_outline(Canvas& canvas, const View& view, const Box& box, Colou
 std::unique_ptr<Layer> make_layer(const stage::Setup& setup, const stage::Value& entry,
                                   Sources& sources) {
   if (!entry.is_map() || entry.size() != 1)
-    entry.fail("expected one of `slice: {…}`, `isosurface: {…}`, `volume: {…}` and `points: {…}`");
+    entry.fail(
+        "expected one of `slice: {…}`, `surface: {…}`, `isosurface: {…}`, `volume: {…}` and "
+        "`points: {…}`");
   const std::string kind = entry.key(0);
   const stage::Value map = entry[0];
-  const bool is_known =
-      kind == "slice" || kind == "isosurface" || kind == "volume" || kind == "points";
-  if (!is_known) entry.fail("cannot draw '" + kind + "'; known: slice, isosurface, volume, points");
+  const bool is_known = kind == "slice" || kind == "surface" || kind == "isosurface" ||
+                        kind == "volume" || kind == "points";
+  if (!is_known)
+    entry.fail("cannot draw '" + kind + "'; known: slice, surface, isosurface, volume, points");
   if (!map.is_map()) entry.fail("expected a map behind `" + kind + ":`");
   if (kind == "slice") return make_slice(setup, map, sources);
+  if (kind == "surface") return make_surface(setup, map, sources);
   if (kind == "isosurface") return make_isosurface(setup, map, sources);
   if (kind == "volume") return make_volume(setup, map, sources);
   return make_points(setup, map, sources);
@@ -259,7 +263,7 @@ class Image final : public stage::Stage {
 
 const pillion_parameter parameters[] = {
     {"draw", "list of layers", nullptr,
-     "What to draw: slice, isosurface, volume, points; each a map of its own keys"},
+     "What to draw: slice, surface, isosurface, volume, points; each a map of its own keys"},
     {"name", "word", "image", "Names the files: NAME.STEP.png"},
     {"size", "[width, height]", "[1024, 768]", "In pixels"},
     {"camera", "map", "null",

@@ -160,6 +160,10 @@ std::unique_ptr<Layer> make_isosurface(const stage::Setup& setup, const stage::V
   stages::only_keys(map, known);
   const FieldComponent of = quantity_of(setup, map, "field", "component");
   const auto& field = of.description;
+  if (stages::is_unstructured(field)) {
+    const auto values = values_of(map);
+    return make_isosurface_of_cells(map, colours_of(setup, map, of, values), of, values, sources);
+  }
   stages::expect_equal_cells(field, map.find("field"), "a picture of cells");
   stages::expect_hexahedra(field, map.find("field"), "a picture of elements");
   const bool is_spectral = field.mesh_kind == PILLION_SPECTRAL;

@@ -110,6 +110,16 @@ std::unique_ptr<Layer> make_layer(const stage::Setup& setup, const stage::Value&
 
 std::unique_ptr<Layer> make_slice(const stage::Setup& setup, const stage::Value& map,
                                   Sources& sources);
+struct Plane;
+/// Of an unstructured mesh.
+std::unique_ptr<Layer> make_slice_of_cells(const stage::Value& map, const Colouring& colours,
+                                           const Plane& plane, Sources& sources);
+std::unique_ptr<Layer> make_isosurface_of_cells(const stage::Value& map, const Colouring& colours,
+                                                const FieldComponent& of,
+                                                const std::vector<double>& values,
+                                                Sources& sources);
+std::unique_ptr<Layer> make_surface(const stage::Setup& setup, const stage::Value& map,
+                                    Sources& sources);
 std::unique_ptr<Layer> make_isosurface(const stage::Setup& setup, const stage::Value& map,
                                        Sources& sources);
 std::unique_ptr<Layer> make_volume(const stage::Setup& setup, const stage::Value& map,

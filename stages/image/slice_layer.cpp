@@ -129,9 +129,10 @@ Plane plane_of(const stage::Value& map, const pillion_field_description& field) 
   if (origin) origin.fail("`origin` goes with `normal`; with `axis` give `at`");
   out.axis = axis ? stages::choice(axis, {"x", "y", "z"}) : 2;
   out.normal[out.axis] = 1;
-  if (is_uniform && field.axes == 2 && (out.axis != 2 || at))
+  const bool is_flat = field.axes == 2 && field.mesh_kind != PILLION_SPECTRAL;
+  if (is_flat && (out.axis != 2 || at))
     map.fail("the mesh has two axes, and all of it is one plane: `axis` and `at` mean nothing");
-  if (!at && !is_uniform) map.fail("where the plane is, `at`, is needed");
+  if (!at && !is_uniform && !is_flat) map.fail("where the plane is, `at`, is needed");
   if (!at) return out;
   out.origin[out.axis] = at.real();
   const double lo = field.origin[out.axis], hi = lo + field.length[out.axis];
@@ -149,9 +150,12 @@ std::unique_ptr<Layer> make_slice(const stage::Setup& setup, const stage::Value&
   known.insert({"field", "component", "axis", "at", "normal", "origin"});
   stages::only_keys(map, known);
   const FieldComponent of = quantity_of(setup, map, "field", "component");
+  const auto kind = of.description.mesh_kind;
+  if (kind == PILLION_UNSTRUCTURED)
+    return make_slice_of_cells(map, Colouring::by_quantity(map, of), plane_of(map, of.description),
+                               sources);
   stages::expect_equal_cells(of.description, map.find("field"), "a picture of cells");
   stages::expect_hexahedra(of.description, map.find("field"), "a picture of elements");
-  const auto kind = of.description.mesh_kind;
   if (kind != PILLION_SPECTRAL && (kind != PILLION_UNIFORM || of.description.axes < 2))
     map.find("field").fail("field '" + of.field + "' is on no mesh that can be sliced: one with " +
                            "two or three axes; `points` draws particles");

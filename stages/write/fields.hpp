@@ -48,6 +48,13 @@ struct WrittenFields {
     if (names.empty()) list.fail("no fields are listed");
   }
 
+  /// Fails if values would be written without the cells that they are of; `what` says for whom.
+  void expect_no_cells(const stage::Setup& setup, const std::string& what) const {
+    if (fields.front().mesh_kind == PILLION_UNSTRUCTURED)
+      setup["fields"].fail("mesh '" + std::string(fields.front().mesh) + "' is unstructured, and " +
+                           what + " writes no points and cells; write_vtkhdf does");
+  }
+
   [[nodiscard]] const pillion_field_description& mesh() const { return fields.front(); }
   [[nodiscard]] size_t bytes_per_sample() const {
     size_t bytes = 0;

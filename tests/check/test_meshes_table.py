@@ -45,7 +45,7 @@ STAGES = {
     "redshift: 3}",
     "deposit": "{position: x, mesh: m, into: mass}",
     "halos": "{field: a, thresholds: [[80, 200]]}",
-    "image": "{draw: [slice: {field: a}]}",
+    "image": "{draw: [slice: {field: a, at: 0.5}]}",
     "catalyst": '{script: "look.py", fields: [a]}',
     "encode": "{fields: [a], error: 0.1}",
     "flatten": "{fields: [a], into: [flat], level: 0}",

@@ -12,7 +12,7 @@ with pillion.open("run.yaml") as session:
     if session.serve():
         raise SystemExit
     ranks, rank = session.communicator.size, session.communicator.rank
-    session.set_domain("electrons", [0, 0, 0], [1, 1, 1])
+    session.set_domain("electrons", [0, 0, 0], hierarchy.CELLS, periodic=hierarchy.PERIODIC)
     session.set_domain("ions", [0, 0, 0], [1, 1, 1], dimensions=2)
     for step in range(hierarchy.STEPS):
         for field in hierarchy.FIELDS:

@@ -3,6 +3,7 @@
 are others at every step: as NumPy and yt read them, and replayed.
 """
 
+import itertools
 import json
 import os
 from pathlib import Path
@@ -28,6 +29,11 @@ WRITTEN = """
       - write_raw: {fields: [density, velocity], durable: false}
       - write_raw: {fields: [heat], durable: false}
 """
+OPENPMD = """
+  openpmd:
+    stages:
+      - write_openpmd: {fields: [density, velocity], durable: false}
+"""
 SCIENCE = """
   science:
     stages:
@@ -42,7 +48,8 @@ def live(request, build, tmp_path_factory):
     folder = tmp_path_factory.mktemp("live")
     ranks, more, sidecars = PLACES[request.param]
     head = f"output: results\nsidecars: {sidecars or '{}'}\n"
-    (folder / "run.yaml").write_text(head + CATALOGUE + "analyses:" + WRITTEN + SCIENCE)
+    written = WRITTEN + OPENPMD * (build / "stages" / "write_openpmd.so").exists()
+    (folder / "run.yaml").write_text(head + CATALOGUE + "analyses:" + written + SCIENCE)
     env = os.environ | {"PYTHONPATH": f"{build / 'python'}:{HERE}"}
     mpirun(ranks + more, "python3", HERE / "hierarchy_program.py", env=env, cwd=folder)
     report = json.loads((folder / "results" / "report.json").read_text())
@@ -105,10 +112,11 @@ def test_raw_blocks(live):
 
 
 def test_results_by_level(live):
-    """Of raw files the coarsest, of plotfiles any."""
+    """Of raw files the coarsest, of plotfiles and openPMD any."""
     results = pillion.results(live)
-    for level in range(hierarchy.LEVELS):
-        found = results.open("plotfile/grid", level=level)
+    keys = [key for key in ("plotfile/grid", "openpmd/grid") if key in results]
+    for level, key in itertools.product(range(hierarchy.LEVELS), keys):
+        found = results.open(key, level=level)
         assert found.attrs["levels"] == hierarchy.LEVELS and found["velocity"].dtype == "f4"
         for step in range(hierarchy.STEPS):
             wanted = np.full((*hierarchy.shape_of(level), 2), np.nan)
@@ -140,6 +148,17 @@ def test_replayed(live, build, tmp_path, stored, ranks):
         assert list(one.columns) == list(other.columns)
         for name, column in one.columns.items():
             np.testing.assert_allclose(other[name], column, rtol=1e-11, atol=1e-13, err_msg=name)
+
+
+def test_levels_of_openpmd_are_not_replayed(live, build, tmp_path):
+    """Its records do not say which boxes there are."""
+    if not (live / "openpmd").exists():
+        pytest.skip("the stage write_openpmd was not built")
+    science = "\n  a: {stages: [statistics: {fields: [density]}]}\n"
+    (tmp_path / "c.yaml").write_text("output: again\n" + CATALOGUE + "analyses:" + science)
+    words = ("replay", live / "openpmd", "c.yaml")
+    done = mpirun(2, build / "bin" / "pillion", *words, cwd=tmp_path, timeout=90, check=False)
+    assert done.returncode == 1 and "does not say where mesh 'grid' has boxes" in done.stderr
 
 
 @pytest.mark.parametrize("stored", ["plotfile", "raw"])

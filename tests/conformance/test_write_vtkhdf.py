@@ -8,6 +8,7 @@ from functools import cache
 
 import h5py
 import hierarchy
+import mixed_cells as mixed
 import numpy as np
 import pytest
 import test_rectilinear as rectilinear
@@ -19,6 +20,7 @@ from placements import cases, check_report, placements
 from pool import results_of_case
 from scenes import Placement, Scene
 from test_levels import CATALOGUE, HERE, PLACES
+from test_unstructured import run as run_mixed
 from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkCommonDataModel import vtkLagrangeHexahedron, vtkPartitionedDataSet
 from vtkmodules.vtkFiltersVerdict import vtkCellSizeFilter
@@ -187,9 +189,24 @@ def live(request, build, tmp_path_factory):
 def boxes_of(grid, level: int):
     for n in range(grid.GetNumberOfBlocks(level)):
         image = grid.GetDataSetAsCartesianGrid(level, n)
-        box = grid.GetAMRBox(level, n)
-        lo, hi = np.array(box.GetLoCorner()), np.array(box.GetHiCorner()) + 1
-        yield image, tuple(slice(a, b) for a, b in zip(lo, hi, strict=True))
+        corners = [0] * 6
+        grid.GetAMRBox(level, n).Serialize(corners)
+        spans = zip(corners[:3], corners[3:], strict=True)
+        yield image, tuple(slice(lo, hi + 1) for lo, hi in spans)
+
+
+def covered_cells(step: int, level: int) -> np.ndarray:
+    covered = np.zeros(hierarchy.shape_of(level), bool)
+    for box in hierarchy.boxes(step):
+        if box.level == level + 1:
+            sides = zip(box.lo, box.hi, hierarchy.RATIOS[level], strict=True)
+            covered[tuple(slice(a // r, b // r) for a, b, r in sides)] = True
+    return covered
+
+
+def turned(values: np.ndarray, like: np.ndarray) -> np.ndarray:
+    """Values of a box as [x, y, z]."""
+    return np.swapaxes(values.reshape(*like.shape[2::-1], *like.shape[3:]), 0, 2)
 
 
 def test_levels(live):
@@ -199,29 +216,36 @@ def test_levels(live):
         boxes = hierarchy.boxes(step)
         assert grid.GetNumberOfLevels() == 1 + max(box.level for box in boxes)
         for level in range(grid.GetNumberOfLevels()):
-            covered = np.zeros(hierarchy.shape_of(level), bool)
-            for box in boxes:
-                if box.level == level + 1:
-                    ratio = hierarchy.RATIOS[level]
-                    covered[
-                        tuple(
-                            slice(a // r, b // r)
-                            for a, b, r in zip(box.lo, box.hi, ratio, strict=True)
-                        )
-                    ] = True
             corners = []
             for image, at in boxes_of(grid, level):
                 corners.append(tuple((s.start, s.stop) for s in at))
                 found = arrays_of(image.GetCellData())
                 for field in ("density", "velocity"):
                     wanted = hierarchy.values(field, step, level)[at]
-                    shape = (*wanted.shape[2::-1], *wanted.shape[3:])
-                    values = np.swapaxes(found[field].reshape(shape), 0, 2)
-                    np.testing.assert_array_equal(values, wanted)
-                flags = np.swapaxes(found["vtkGhostType"].reshape(wanted.shape[2::-1]), 0, 2)
-                np.testing.assert_array_equal(flags & 8 > 0, covered[at])
+                    np.testing.assert_array_equal(turned(found[field], wanted), wanted)
+                # VTK knows one ratio for all axes of a level, and sets flags by it.
+                if level == 0:
+                    covered = covered_cells(step, level)[at]
+                    flags = turned(found["vtkGhostType"], covered)
+                    np.testing.assert_array_equal(flags & 8 > 0, covered)
             wanted = [tuple(zip(b.lo, b.hi, strict=True)) for b in boxes if b.level == level]
             assert sorted(corners) == sorted(wanted)
+
+
+def test_flags_of_levels(live):
+    """As they are in the file."""
+    for step in range(hierarchy.STEPS):
+        with h5py.File(file_of(live, "grid", step)) as file:
+            for level in range(sum(name.startswith("Level") for name in file["VTKHDF"])):
+                group, first = file[f"VTKHDF/Level{level}"], 0
+                flags = group["CellData/vtkGhostType"][...]
+                for box in group["AMRBox"][...].reshape(-1, 3, 2).tolist():
+                    at = tuple(slice(lo, hi + 1) for lo, hi in box)
+                    covered = covered_cells(step, level)[at]
+                    of_box = flags[first : first + covered.size]
+                    np.testing.assert_array_equal(turned(of_box, covered), covered * 8)
+                    first += covered.size
+                assert first == len(flags)
 
 
 def test_missing_cells(live):
@@ -384,6 +408,104 @@ def test_split_elements(spectra):
     for rows in (together, expected):
         rows[:] = rows[np.lexsort(rows.T)]
     np.testing.assert_array_equal(together, expected)
+
+
+MIXED = """
+output: results
+SIDECARS
+meshes: {box: {kind: unstructured, units: m}}
+fields:
+  u: {mesh: box, type: float64, units: K}
+  w: {mesh: box, type: float32, components: 3, centering: point}
+analyses:
+  a:
+    every: 1 steps
+    stages:
+      - write_vtkhdf: {fields: [u, w], durable: false}
+"""
+
+
+@pytest.fixture(scope="module", params=["one", "inside", "network", "node"])
+def cells(request, build, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cells")
+    run_mixed(folder, build, request.param, MIXED)
+    return folder / "results" / "a"
+
+
+def test_cells_of_every_shape(cells):
+    wanted = mixed.mesh()[1]
+    for step in range(mixed.STEPS):
+        parts = parts_of(file_of(cells, "box", step))
+        assert {part.GetClassName() for part in parts} == {"vtkUnstructuredGrid"}
+        seen = np.zeros(len(wanted), int)
+        copies = 0
+        for part in parts:
+            sizes = vtkCellSizeFilter()
+            sizes.SetInputData(part)
+            sizes.Update()
+            volumes = arrays_of(sizes.GetOutput().GetCellData())["Volume"]
+            found = arrays_of(part.GetCellData())
+            for c, number in enumerate(found["GlobalCellIds"].tolist()):
+                assert part.GetCellType(c) == wanted[number].type
+                if found["vtkGhostType"][c] == 1:
+                    copies += 1
+                    continue
+                seen[number] += 1
+                assert found["u"][c] == mixed.at_cells(step)[number]
+                # Of wedges the filter gives the volume with the other sign.
+                assert abs(volumes[c]) == pytest.approx(mixed.volumes(step)[number], rel=1e-6)
+                assert part.GetCell(c).GetNumberOfFaces() == {10: 4, 13: 5, 14: 5}.get(
+                    wanted[number].type, 6
+                )
+            points = arrays_of(part.GetPointData())
+            ids = points["GlobalPointIds"]
+            assert part.GetCellData().GetGlobalIds() and part.GetPointData().GetGlobalIds()
+            np.testing.assert_array_equal(points["w"], mixed.at_points(step)[ids])
+            np.testing.assert_array_equal(
+                vtk_to_numpy(part.GetPoints().GetData()), mixed.positions(step)[ids]
+            )
+        assert (seen == 1).all() and copies > 0
+
+
+BOUNDARY = """
+import numpy as np
+import pillion
+
+with pillion.open("run.yaml") as session:
+    rank = session.communicator.rank
+    square = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [2, 0.5, 1]])
+    session.share_points("skin", square + [3.0 * rank, 0, 0])
+    session.share_cells("skin", [0, 1, 2, 3, 1, 4, 2], [0, 4, 7],
+                        types=np.array([9, 5], np.uint8), parents=np.array([7, 8]) + rank,
+                        patches=np.array([1, 0], np.int32))
+    session.share("stress", np.array([1.5, 2.5]) + rank)
+    session.step(0, 0.25)
+"""
+BOUNDARY_TEXT = """
+output: results
+meshes:
+  box: {kind: unstructured, units: m}
+  skin: {kind: unstructured, dimensions: 2, of: box, patches: [inlet, wall], units: m}
+fields: {stress: {mesh: skin, type: float64}}
+analyses: {a: {stages: [write_vtkhdf: {fields: [stress]}]}}
+"""
+
+
+def test_boundary(build, tmp_path):
+    (tmp_path / "run.yaml").write_text(BOUNDARY_TEXT)
+    (tmp_path / "program.py").write_text(BOUNDARY)
+    env = os.environ | {"PYTHONPATH": str(build / "python")}
+    mpirun(2, "python3", "program.py", env=env, cwd=tmp_path)
+    path = file_of(tmp_path / "results" / "a", "skin", 0)
+    parts = parts_of(path)
+    types = [part.GetCellType(c) for part in parts for c in range(part.GetNumberOfCells())]
+    assert types == [9, 5, 9, 5]
+    found = joined(parts, "GetCellData")
+    assert found["stress"].tolist() == [1.5, 2.5, 2.5, 3.5]
+    assert found["patch"].tolist() == [1, 0, 1, 0] and found["parent"].tolist() == [7, 8, 8, 9]
+    assert points_of(parts)[9].tolist() == [5, 0.5, 1]
+    names = opened(path).GetFieldData().GetAbstractArray("patch_names")
+    assert [names.GetValue(n) for n in range(names.GetNumberOfValues())] == ["inlet", "wall"]
 
 
 def test_refused(build, tmp_path):

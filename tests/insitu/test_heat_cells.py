@@ -13,7 +13,7 @@ from insitu import environment, needs_modules
 pytestmark = needs_modules
 EXAMPLE = Path(__file__).parents[2] / "examples/heat_cells"
 HEAD = "sidecars: {ranks: 1, when_full: wait}\n"
-STEP, CELLS, HEXAHEDRA = 1e-3, 432, 96
+STEP, CELLS = 1e-3, 432
 
 
 @pytest.mark.parametrize("head", [HEAD, HEAD.replace("ranks", "per_node"), ""])
@@ -46,7 +46,7 @@ def test_means_by_volume(build, tmp_path, head):
 
 
 def check_slice(path: Path) -> None:
-    """Pixels cover the plate, and cells of a hexahedron's size differ by little from the pattern."""
+    """Pixels cover the plate, and hexahedra differ by little from the pattern."""
     pixels = read_table(path)
     assert len(pixels["x"]) == 64 * 64
     assert pixels.attributes["from"] == pixels.attributes["to"] == pytest.approx(0.05)

@@ -35,9 +35,12 @@ WRITTEN = {
     "raw": FIELDS,
     "plotfile": "fields: [density, velocity, species]",
     "openpmd": f"{FIELDS}, records: {{density: n}}",
+    "vtkhdf": FIELDS,
 }
 # All else is IDX.
-FORMATS = {key: key for key in ("hdf5", "openpmd", "plotfile", "raw")} | {"grouped": "hdf5"}
+FORMATS = {key: key for key in ("hdf5", "openpmd", "plotfile", "raw", "vtkhdf")} | {
+    "grouped": "hdf5"
+}
 # What is replayed of each: the dataset itself, or the folder that it is in.
 FOUND = {
     **{key: f"{key}/grid.idx" for key in ("idx", "zip", "lz4", "zfp", "one_phase")},
@@ -46,6 +49,7 @@ FOUND = {
     "raw": "raw/grid.raw.yaml",
     "plotfile": "plotfile",
     "openpmd": "openpmd/grid_openpmd",
+    "vtkhdf": "vtkhdf",
 }
 SCIENCE = """
   often:
@@ -175,6 +179,7 @@ ATOM_FORMATS = {
     "grouped": "fields: [id, position, charge, type], files: grouped, chunk: [64]",
     "raw": "fields: [id, position, charge, type]",
     "openpmd": "fields: [id, position, charge, type], name: all",
+    "vtkhdf": "fields: [id, position, charge, type]",
 }
 
 

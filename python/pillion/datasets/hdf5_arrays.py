@@ -181,8 +181,10 @@ def _attribute(file: h5py.File, name: str, count: int) -> np.ndarray | None:
 
 
 def _faces(file: h5py.File) -> tuple[np.ndarray, ...]:
-    """Coordinates as the stage `write_hdf5` stores them."""
+    """Coordinates as the stage `write_hdf5` stores them, or as VTK does."""
     names = [f"{axis}_faces" for axis in "xyz" if f"{axis}_faces" in file]
+    vtk = [f"VTKHDF/{axis}Coordinates" for axis in "XYZ"]
+    names = names or [name for name in vtk if name in file and len(file[name]) > 1]
     return tuple(np.asarray(file[name][...], np.float64) for name in names)
 
 

@@ -124,7 +124,9 @@ def stored_openpmd(folder: Path, name: str, level: int | None = None) -> Stored:
             "openPMD-api, or write each of them in a stage of its own"
         )
     one = next(iter(records.values()))
-    counts = [_at_level(of, level)[one.field].shape[0] for of in of_steps.values()]
+    counts = []
+    if one.is_particles:
+        counts = [_at_level(of, 0)[one.field].shape[0] for of in of_steps.values()]
     whole = _at_level(last, 0)
     cells = () if one.is_particles else _cells(whole[one.field], one)
     origin = yaml.load(last.origin, Loader=ProductLoader) or {}
@@ -142,7 +144,7 @@ def stored_openpmd(folder: Path, name: str, level: int | None = None) -> Stored:
         },
         {} if one.is_particles else _coords(whole[one.field], one, cells),
         attrs_of_origin(origin, str(folder)) | attrs,
-        counts if one.is_particles else (),
+        counts,
     )
 
 

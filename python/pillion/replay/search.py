@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pillion.datasets.openpmd_files import Iteration
 
 _RAW = ".raw.yaml"
-_HDF5 = (".h5", ".hdf5")
+_HDF5 = (".h5", ".hdf5", ".vtkhdf")
 _GARBLED = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 
@@ -43,7 +43,8 @@ def find_files(words: Iterable[str]) -> list[str]:
             out.append(word)
         else:
             raise Error(
-                f"'{word}' is neither .npy nor .h5, .hdf5, .idx, {_RAW} or a plotfile; convert it"
+                f"'{word}' is neither .npy nor .h5, .hdf5, .vtkhdf, .idx, {_RAW} or a plotfile; "
+                "convert it"
             )
     return sorted(out)
 
@@ -57,7 +58,7 @@ def _files_in(folder: Path) -> list[str]:
     out: list[str] = []
     try:
         for path in folder.iterdir():
-            if path.name.endswith(("_hdf5", "_openpmd", FOLDER)) and path.is_dir():
+            if path.name.endswith(("_hdf5", "_openpmd", "_vtkhdf", FOLDER)) and path.is_dir():
                 out += _files_in(path)
             elif is_plotfile(path) or _is_known(path.name):
                 out.append(str(path))

@@ -36,6 +36,7 @@ class WriteHdf5 final : public stage::Stage {
         compression_(setup),
         writer_(compression_, setup["durable"].boolean(), integer_from(setup["at_once"], 0)),
         steps_(fields_, name_, name_ + ".xmf", name_ + "_hdf5") {
+    fields_.expect_no_cells(setup, "write_hdf5");
     read_files(setup);
     read_chunk(setup["chunk"]);
     read_position(setup["position"]);

@@ -132,6 +132,7 @@ WriteRaw::WriteRaw(stage::Setup& setup)
       durable_(setup["durable"].boolean()),
       at_once_(integer_from(setup["at_once"], 0)),
       steps_(fields_, name_, name_ + ".raw.yaml", name_ + "_raw") {
+  fields_.expect_no_cells(setup, "write_raw");
   input_ = setup.input(stage::Input::as_shared(fields_.names).with_levels());
   setup.memory(1);  // a packed copy
   setup.product(name_ + ".raw.yaml");

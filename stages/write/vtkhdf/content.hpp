@@ -79,10 +79,16 @@ struct Texts {
   std::vector<std::string> values;
 };
 
+/// A further name of a dataset.
+struct Link {
+  std::string path, target;
+};
+
 struct Content {
   std::vector<Attribute> attributes{};
   std::vector<Texts> texts{};
   std::vector<Dataset> datasets{};
+  std::vector<Link> links{};
 };
 
 /// A list as a source.

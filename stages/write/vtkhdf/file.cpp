@@ -118,6 +118,12 @@ std::vector<int64_t> make_file(const std::filesystem::path& path, const Content&
   for (const auto& texts : content.texts) make_texts(file, texts);
   for (size_t d = 0; d < totals.size(); ++d)
     places.push_back(make_dataset(file, content.datasets[d], totals[d]));
+  for (const auto& link : content.links) {
+    const auto target = link.target.c_str();
+    (void)group_of(file, link.path.substr(0, link.path.rfind('/')));
+    hdf5::check(H5Lcreate_hard(file, target, file, link.path.c_str(), H5P_DEFAULT, H5P_DEFAULT),
+                "name " + link.path);
+  }
   file.close("write " + path.string());
   disk.check();
   return places;

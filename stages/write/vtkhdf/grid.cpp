@@ -376,6 +376,10 @@ Content grid_content(const stage::Step& step, const Wanted& wanted) {
   Content content;
   put_head(content, "UnstructuredGrid", parts.polyhedra ? 2 : 1, parts.polyhedra ? 5 : 0);
   content.datasets = grid.take();
+  if (wanted.places >= 0 && wanted.places < static_cast<int32_t>(wanted.names.size()))
+    content.links.push_back(
+        {"/VTKHDF/PointData/" + wanted.names[static_cast<size_t>(wanted.places)],
+         "/VTKHDF/Points"});
   const auto& mesh = step.mesh(wanted.mesh().mesh);
   if (parts.patches) {
     std::vector<std::string> names(mesh.patches, mesh.patches + mesh.patch_count);

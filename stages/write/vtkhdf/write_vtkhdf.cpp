@@ -157,6 +157,14 @@ void WriteVtkhdf::describe(const stage::Step& step, Content& content) const {
   put("length_units", std::string(mesh.units));
   put("coarsening", std::vector<int64_t>{mesh.coarsening});
   put("origin", step.origin(name_, title()));
+  if (mesh.kind == PILLION_PARTICLES) {
+    const auto domain = step.domain(mesh.name);
+    put("domain_lo", std::vector<double>(domain.lo, domain.lo + 3));
+    put("domain_hi", std::vector<double>(domain.hi, domain.hi + 3));
+    put("domain_tilt", std::vector<double>(domain.tilt, domain.tilt + 3));
+    put("domain_periodic", std::vector<int64_t>(domain.periodic, domain.periodic + 3));
+    if (domain.dimensions == 2) put("domain_dimensions", std::vector<int64_t>{2});
+  }
   if (mesh.metric != PILLION_CARTESIAN)
     put("mesh_metric", std::string(mesh.metric == PILLION_SPHERICAL ? "spherical" : "cylindrical"));
   if (mesh.radius > 0) put("mesh_radius", std::vector<double>{mesh.radius});
