@@ -55,9 +55,9 @@ nb::dict description_of(const pillion_field_description& field) {
   out["type"] = field.type;
   out["components"] = field.components;
   out["mesh_kind"] = field.mesh_kind;
-  const bool has_boxes =
-      field.mesh_kind == PILLION_UNIFORM || field.mesh_kind == PILLION_RECTILINEAR ||
-      field.mesh_kind == PILLION_CURVILINEAR;
+  const bool has_boxes = field.mesh_kind == PILLION_UNIFORM ||
+                         field.mesh_kind == PILLION_RECTILINEAR ||
+                         field.mesh_kind == PILLION_CURVILINEAR;
   const int32_t axes = has_boxes ? field.axes : 0;
   out["axes"] = axes;
   nb::list cells, origin, length, periodic;

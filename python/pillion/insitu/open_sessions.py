@@ -11,12 +11,18 @@ import sys
 import time
 import traceback
 from types import TracebackType
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, Protocol
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-    from pillion.insitu.session import Session
+
+class Session(Protocol):
+    """The part of `pillion.Session` that closing needs."""
+
+    simulation: "MPI.Comm | None"
+
+    def close_or_warn(self) -> None: ...
 
 
 class OpenSessions:
@@ -32,7 +38,7 @@ class OpenSessions:
         self.communicator: MPI.Comm | None = None  # of a session that a failure left open
         self.registered = False
 
-    def add(self, session: "Session") -> None:
+    def add(self, session: Session) -> None:
         self.sessions.add(session)
         if not self.registered:
             self.registered = True
@@ -63,10 +69,10 @@ class OpenSessions:
 
         sys.exit = leave
 
-    def forget(self, session: "Session") -> None:
+    def forget(self, session: Session) -> None:
         self.sessions.discard(session)
 
-    def abandon(self, session: "Session") -> None:
+    def abandon(self, session: Session) -> None:
         """Leaves a session open that other ranks may never come to close."""
         self.communicator = session.simulation
         self.sessions.discard(session)

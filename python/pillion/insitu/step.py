@@ -153,8 +153,8 @@ class Block:
     @property
     def coordinates(self) -> Array | None:
         """Places of the points of an unstructured mesh, (points, 3), where axes that the mesh lacks
-        are 0. Of a curvilinear mesh the values of the field that holds them, as [i, j, k,
-        component], with one point more along each axis than cells. None for other meshes.
+        are 0. On a curvilinear mesh this is the field that holds them, [i, j, k, component],
+        with one point more along each axis than cells. None for other meshes.
         """
         if self._coordinates is None:
             shape = self._shape
