@@ -235,7 +235,7 @@ bool Catalogue::read_spectral(base::Reader& reader, Mesh& mesh, base::Diagnostic
   bool is_good = attempt(mistakes, [&] { mesh.order = read_order(reader.require("order")); });
   is_good &= attempt(mistakes, [&] {
     if (const Value* dimensions = reader.find("dimensions"))
-      mesh.axes = read_dimensions(*dimensions, "spectral elements");
+      mesh.axes = read_dimensions(*dimensions, mesh);
   });
   return attempt(mistakes,
                  [&] {
