@@ -66,7 +66,8 @@ typedef struct pillion_field_description {
   pillion_type type;
   int32_t components;
   pillion_mesh_kind mesh_kind;
-  int32_t axes; /**< of a uniform or rectilinear mesh: 1 to 3; of particles: 2 if so configured */
+  int32_t axes; /**< of a uniform or rectilinear mesh: 1 to 3; of particles: 2 if so configured; of
+                 * a spectral mesh: of its elements, 2 or 3 */
   int64_t cells[3]; /**< of a uniform or rectilinear mesh */
   double origin[3];
   double length[3]; /**< 0 of a rectilinear mesh whose program sets coordinates */
@@ -101,8 +102,9 @@ typedef struct pillion_lease {
  * So does a spectral mesh, of whose elements i counts. Of a field at its n^3 points, n = order + 1,
  * `components` is n^3 times that of the description: component c at point p = a + n*(b + n*d), a
  * counting along the first reference axis, is i*strides[0] + (c*n^3 + p)*strides[3] bytes behind
- * `data`. Today `data` is always set, memory is the host's, and strides are multiples of the
- * element's size. */
+ * `data`. Elements of two dimensions have n^2 points. Today `data` is always set, since the host
+ * copies components that the program has in arrays of their own, unless strides can say where they
+ * are; memory is the host's, and strides are multiples of the element's size. */
 typedef struct pillion_array {
   size_t size;                       /**< sizeof(pillion_array) of the host */
   const void* data;                  /**< NULL if each component has a place of its own, */
@@ -218,9 +220,9 @@ typedef struct pillion_mesh {
   const char* name;
   const char* units; /**< of lengths */
   pillion_mesh_kind kind;
-  int32_t axes;  /**< of a uniform mesh 1 to 3, of particles 2 or 3, of a spectral mesh 3, of an
-                  * unstructured mesh the dimensions of its cells: 1 to 3 */
-  int32_t order; /**< of a spectral mesh, else 0 */
+  int32_t axes;       /**< of a uniform mesh 1 to 3, of particles and spectral meshes 2 or 3, of an
+                       * unstructured mesh the dimensions of its cells: 1 to 3 */
+  int32_t order;      /**< of a spectral mesh, else 0 */
   int32_t coarsening; /**< by how much each axis is coarser, or of how many particles one is there;
                        * 1 if the publication is whole */
   int32_t has_domain; /**< 0 if origin, length, end, tilt and periodic are not known */

@@ -82,7 +82,7 @@ struct Mesh {
   std::string name;
   MeshKind kind = MeshKind::Uniform;
   std::string units;  ///< of lengths
-  int axes = 3;       ///< of a mesh of boxes; of particles 2 or 3
+  int axes = 3;       ///< of a mesh of boxes; of particles and spectral elements 2 or 3
   std::array<int64_t, 3> cells{1, 1, 1};
   std::array<double, 3> origin{};
   std::array<double, 3> length{1, 1, 1};
