@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "model/topology.hpp"
 
-#include <doctest.h>
+#include <doctest/doctest.h>
 
 #include <array>
 #include <string>

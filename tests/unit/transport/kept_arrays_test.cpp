@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transport/kept_arrays.hpp"
 
-#include <doctest.h>
+#include <doctest/doctest.h>
 
 #include <map>
 #include <vector>
