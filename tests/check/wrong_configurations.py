@@ -298,10 +298,10 @@ CATALOGUE = [
         schema=True,
     ),
     wrong(
-        "later kind of mesh",
+        "curvilinear mesh without cells",
         "kind: particles",
         "kind: curvilinear",
-        "not supported yet",
+        "lacks 'cells'",
         schema=True,
     ),
     wrong(

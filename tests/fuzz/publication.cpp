@@ -50,8 +50,7 @@ unsigned touch(const Meshes& meshes) {
   for (const auto& [name, mesh] : meshes)
     for (const auto& block : mesh.blocks)
       for (const auto& [field, array] : block.arrays) {
-        const auto size = model::size_of(array.type) * static_cast<size_t>(array.components) *
-                          static_cast<size_t>(block.box.volume());
+        const auto size = model::bytes_of(array, block.box);
         if (size == 0) continue;
         const auto* bytes = static_cast<const unsigned char*>(array.data);
         sum += bytes[0] + bytes[size - 1];

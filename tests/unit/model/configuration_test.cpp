@@ -244,7 +244,12 @@ TEST_CASE("mistakes are pointed at") {
 TEST_CASE("mistakes in meshes and fields are pointed at") {
   const std::pair<const char*, const char*> mistakes[] = {
       {"meshes: {g: {kind: unifrom, cells: [4]}}\n", "did you mean 'uniform'?"},
-      {"meshes: {g: {kind: curvilinear}}\n", "a mesh of kind curvilinear is not supported yet"},
+      {"meshes: {g: {kind: curvilinear}}\n", "lacks 'cells'"},
+      {"meshes: {g: {kind: curvilinear, cells: [4]}}\n", "has 2 or 3 axes"},
+      {"meshes: {g: {kind: curvilinear, cells: [4, 4]}}\n", "lacks 'coordinates'"},
+      {"meshes: {g: {kind: unstructured, patches: [a, a]}}\n", "patch 'a' is listed twice"},
+      {"meshes: {g: {kind: unstructured, of: h}}\n", "unknown mesh 'h'"},
+      {"meshes: {g: {kind: unstructured, dimensions: 4}}\n", "have 1, 2 or 3 dimensions"},
       {"meshes: {g: {kind: uniform}}\n", "lacks 'cells'"},
       {"meshes: {g: {kind: uniform, cells: [0]}}\n", "must be positive"},
       {"meshes: {g: {kind: uniform, cells: [1, 2, 3, 4]}}\n", "1 to 3 integers"},

@@ -280,8 +280,7 @@ TEST_CASE("a damaged message is an error, or has all of its arrays within itself
       for (const auto& [name, mesh] : out.meshes)
         for (const auto& block : mesh.blocks)
           for (const auto& [field, array] : block.arrays) {
-            const auto bytes = static_cast<size_t>(block.box.volume() * array.components) *
-                               model::size_of(array.type);
+            const auto bytes = model::bytes_of(array, block.box);
             const auto* at = static_cast<const std::byte*>(array.data);
             REQUIRE((bytes == 0 || at == begin || (at > begin && at + bytes <= begin + size)));
           }
