@@ -79,7 +79,7 @@ typedef struct pillion_field {
                        components * (order + 1)^2 in two dimensions */
   int32_t levels;   /**< of refinement of a uniform mesh, whose cells are those of the coarsest;
                      * of others 1 */
-  int32_t is_partial; /**< 1 if cells of a uniform mesh may be missing */
+  int32_t is_partial;          /**< 1 if cells of a uniform mesh may be missing */
   pillion_centering centering; /**< where the mesh has its values; 0 of particles */
 } pillion_field;
 
@@ -246,8 +246,8 @@ pillion_status pillion_share_elements_typed(pillion_session* session, const char
 pillion_status pillion_share_elements_view(pillion_session* session, const char* field,
                                            int32_t block, int64_t count, const pillion_view* view);
 
-/** Shares the points of a block of an unstructured mesh. They are copied, and may be shared anew
- * when they move: once a step, before it. */
+/** Shares the points of a block of an unstructured mesh. They are copied. Share them
+ * again when they move, before the step. */
 pillion_status pillion_share_points(pillion_session* session, const char* mesh, int32_t block,
                                     const pillion_points* points);
 
@@ -267,7 +267,8 @@ pillion_status pillion_share_values_view(pillion_session* session, const char* f
                                          int64_t count, const pillion_view* view,
                                          pillion_components components);
 
-/** A field whose components lie in arrays of their own, such as vx, vy and vz. All lie alike. */
+/** A field whose components lie in arrays of their own, such as vx, vy and vz, with the
+ * same strides in all of them. */
 typedef struct pillion_arrays {
   size_t size;             /**< sizeof(pillion_arrays), set by the program */
   const void* const* data; /**< of each component, where its first value is */

@@ -102,9 +102,9 @@ typedef struct pillion_lease {
  * So does a spectral mesh, of whose elements i counts. Of a field at its n^3 points, n = order + 1,
  * `components` is n^3 times that of the description: component c at point p = a + n*(b + n*d), a
  * counting along the first reference axis, is i*strides[0] + (c*n^3 + p)*strides[3] bytes behind
- * `data`. Elements of two dimensions have n^2 points. Today `data` is always set, since the host
- * copies components that the program has in arrays of their own, unless strides can say where they
- * are; memory is the host's, and strides are multiples of the element's size. */
+ * `data`. Elements of two dimensions have n^2 points. Today `data` is always set: the host
+ * copies components that lie in arrays of their own, unless strides can describe them. Memory is
+ * the host's, and strides are multiples of the element's size. */
 typedef struct pillion_array {
   size_t size;                       /**< sizeof(pillion_array) of the host */
   const void* data;                  /**< NULL if each component has a place of its own, */
@@ -137,8 +137,8 @@ enum {
 /** Cells of a block of an unstructured mesh, after VTK's model: the points of cell c are
  * points[offsets[c]] to points[offsets[c + 1] - 1], in the order that VTK's type has. Points are
  * counted from 0 in the block. A polyhedron lists each of its points once, and has faces besides:
- * polyhedron_faces[polyhedron_offsets[c]] to polyhedron_faces[polyhedron_offsets[c + 1] - 1], each
- * of which has the points face_points[face_offsets[f]] to face_points[face_offsets[f + 1] - 1] in
+ * polyhedron_faces[polyhedron_offsets[c]] to polyhedron_faces[polyhedron_offsets[c + 1] - 1].
+ * Face f has the points face_points[face_offsets[f]] to face_points[face_offsets[f + 1] - 1], in
  * order around it. */
 typedef struct pillion_connectivity {
   size_t size;            /**< sizeof(pillion_connectivity) of the host */

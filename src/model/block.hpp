@@ -36,9 +36,9 @@ std::string to_string(const Box& box, int axes);
 /// Values of one field in one block: element (i, j, k), component c, is at
 /// data[i*strides[0] + j*strides[1] + k*strides[2] + component_at(c)].
 ///
-/// Components may lie in arrays of their own, which are alike. Then `offsets` are the elements from
-/// `data` to each of these; whatever moves `data` moves all of them. Of a spectral mesh, each array
-/// has the points of one component, which are strides[3] apart.
+/// Components may lie in arrays of their own, with the same strides. Then `offsets` are the
+/// elements from `data` to each of these; whatever moves `data` moves all of them. Of a spectral
+/// mesh, each array has the points of one component, which are strides[3] apart.
 struct Array {
   const void* data = nullptr;
   ElementType type = ElementType::Float64;

@@ -95,9 +95,9 @@ struct Mesh {
   /// Of a uniform mesh with levels of refinement: by how much each level is finer along each axis
   /// than the one before. Empty if there is one level. `cells` are those of level 0.
   std::vector<std::array<int64_t, 3>> ratios{};
-  bool is_partial = false;    ///< of a uniform mesh: some of its cells may not exist
-  std::string level_of{};     ///< the mesh that has this one as a level
-  int order = 0;              ///< of a spectral mesh: it has order + 1 points along each axis
+  bool is_partial = false;  ///< of a uniform mesh: some of its cells may not exist
+  std::string level_of{};   ///< the mesh that has this one as a level
+  int order = 0;            ///< of a spectral mesh: it has order + 1 points along each axis
   /// Of a spectral or curvilinear mesh: the field that holds them; "" if none does.
   std::string coordinates{};
   Metric metric = Metric::Cartesian;  ///< of a mesh of boxes
@@ -140,8 +140,8 @@ struct Field {
   }
 };
 
-/// Where the field has values: at cells of a mesh of boxes unless the field says points, at points of a spectral one unless the
-/// field says cells; particles have no centering.
+/// Where the field has values: at cells of a mesh of boxes unless the field says points, at points
+/// of a spectral one unless the field says cells; particles have no centering.
 Centering centering_of(const Mesh& mesh, const Field& field);
 /// Values of one component in one item: the points of an element where a field has values at each.
 int32_t points_of(const Mesh& mesh, const Field& field);

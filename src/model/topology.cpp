@@ -313,7 +313,7 @@ void check_given(const pillion_cells& cells) {
   expect(cells.polyhedron_faces != nullptr, "faces of polyhedra");
 }
 
-/// Points of each cell, if all are of one type; 0 if offsets say it.
+/// Points of each cell, if all are of one type; 0 if offsets define them.
 int64_t points_of_each(const pillion_cells& cells) {
   if (cells.types != nullptr || cells.offsets != nullptr) {
     if (cells.count > 0) expect(cells.offsets != nullptr, "offsets of cells");

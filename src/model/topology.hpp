@@ -27,8 +27,8 @@ struct CellType {
 const CellType* find_cell_type(int vtk);
 constexpr int polyhedron_type = 42;
 
-/// Views of the arrays, which pillion_connectivity in pillion/stage.h explains. Those that the
-/// program did not give are empty.
+/// Views of the arrays, which pillion_connectivity in pillion/stage.h explains. An array that the
+/// program did not give is empty.
 struct Topology {
   std::span<const uint8_t> types;
   std::span<const int64_t> offsets;  ///< one more than cells

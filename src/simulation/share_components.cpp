@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fields whose components lie in arrays of their own, as many codes have them. The arrays lie
-// alike: the same strides hold in all of them.
+// Fields whose components lie in arrays of their own, as many codes have them. All of
+// them have the same strides.
 #include <algorithm>
 
 #include "model/geometry.hpp"

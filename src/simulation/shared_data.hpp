@@ -47,7 +47,7 @@ class SharedData {
   }
 
  private:
-  /// The field, or those that hold the geometry of the mesh of that name.
+  /// The field, or the fields that hold the geometry of the mesh of that name.
   [[nodiscard]] std::vector<std::string> fields_called(const std::string& name) const;
   void keep_geometry(const model::Mesh& mesh, const char* part, const std::string& field,
                      int32_t block, std::span<const std::byte> bytes, model::Array array);

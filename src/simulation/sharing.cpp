@@ -450,7 +450,7 @@ namespace {
 
 }  // namespace
 
-// Cells name points, and programs may share either first, and either anew.
+// Cells name points, and programs may share either first, and either again.
 Sharing::CellRange Sharing::cells_of(const model::Mesh& mesh, const std::string& name,
                                      int32_t block, const Shared& entry) const {
   const auto* cells = find(model::topology_of(mesh.name), block);

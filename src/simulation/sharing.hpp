@@ -61,7 +61,7 @@ class Sharing {
   /// One of its geometry_fields(), in memory of the session's.
   void put_geometry(const model::Mesh& mesh, const char* part, const std::string& field,
                     int32_t block, const model::Array& array);
-  /// One array for each component; all lie alike. `strides` may be null.
+  /// One array for each component, all with the same strides. `strides` may be null.
   struct Components {
     std::span<const void* const> data;
     pillion_type type = 0;

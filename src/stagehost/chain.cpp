@@ -72,6 +72,8 @@ bool StageInstance::run(Publication& publication, const ExecutionContext& contex
                "or 'wait', or run it 'at: simulation'",
                name_, publication.step);
   pillion_work work{setup_.get(), &publication, &context, {}};
+  // Inputs point into themselves: one that is copied when the list grows points to what is gone.
+  work.inputs.reserve(setup_->inputs.size());
   for (size_t i = 0; i < setup_->inputs.size(); ++i)
     work.inputs.push_back(bring(setup_->inputs[i], publication, context, movers_[i]));
   check(plugin_->table().run(stage_, &work));

@@ -103,7 +103,7 @@ class SchemaCache {
 class Encoder {
  public:
   /// All arrays of all blocks of `meshes` are sent; these must stay. Arrays that `lender` finds are
-  /// only pointed to, and those that `sent` knows, which must stay too, are left out.
+  /// only pointed to. Arrays that `sent` has are left out; it must stay too.
   Encoder(const PublicationHeader& head, const Meshes& meshes, const Lender* lender = nullptr,
           const SentArrays* sent = nullptr);
   Encoder(const Encoder&) = delete;

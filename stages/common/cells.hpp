@@ -128,7 +128,7 @@ class CellSizes {
   std::array<int64_t, 3> cells_{1, 1, 1};
 };
 
-/// Whether a cell with these flags counts. Other bits of VTK's say where a cell lies.
+/// Whether a cell with these flags counts. Other bits of VTK's describe where a cell lies.
 inline bool is_counted(uint8_t flags) {
   return (flags & (PILLION_CELL_DUPLICATE | PILLION_CELL_REFINED | PILLION_CELL_HIDDEN)) == 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Volumes, or areas, of the cells of curvilinear meshes, from the coordinates of their points: cells
-// are hexahedra or quadrilaterals of VTK's.
+// Volumes, or areas, of the cells of curvilinear meshes, from the coordinates of their points:
+// cells are hexahedra or quadrilaterals of VTK's.
 #pragma once
 
 #include <array>
@@ -76,8 +76,7 @@ class CurvedCells {
     const Points points(block.coordinates());
     const CellShape& shape = *shape_of(mesh.axes == 3 ? 12 : 9);
     std::array<int64_t, 3> n{1, 1, 1};
-    for (int d = 0; d < mesh.axes; ++d)
-      n[static_cast<size_t>(d)] = block.hi()[d] - block.lo()[d];
+    for (int d = 0; d < mesh.axes; ++d) n[static_cast<size_t>(d)] = block.hi()[d] - block.lo()[d];
     for (int64_t k = 0; k < n[2]; ++k)
       for (int64_t j = 0; j < n[1]; ++j)
         for (int64_t i = 0; i < n[0]; ++i) {

@@ -156,6 +156,7 @@ void read_from(const T* data, const Selected& what, const Extent& n, int64_t fro
 /// Values number `from` to `from + out.size()` of an array, counted with the first axis fastest.
 inline void read_values(const Selected& what, const Extent& n, int64_t from,
                         std::span<double> out) {
+  if (out.empty()) return;  // of a block that may have no cells at all
   const void* data = what.array->data;
   switch (what.array->type) {
     case PILLION_INT32:

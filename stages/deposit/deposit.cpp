@@ -198,8 +198,8 @@ void Deposit::declare_output(const stage::Setup& setup, const std::string& units
   output_ = setup.output(into, like.text(), PILLION_FLOAT64, 1, units);
 }
 
-// A peer works on the particles in its part of the domain. It is told of all boxes that their
-// clouds may reach, and sends what it has found out to the peers that have these boxes.
+// A peer works on the particles in its part of the domain. It receives all boxes that their clouds
+// may reach, and sends masses of cells to the peers that have these boxes.
 void Deposit::put_on_levels(const stage::Step& step) const {
   const BoxFinder boxes(boxes_near(step));
   const Hierarchy hierarchy(step.mesh(grid_));
@@ -224,7 +224,7 @@ std::vector<LevelBox> Deposit::boxes_near(const stage::Step& step) const {
   const auto part = step.spatial_part(input_);
   std::array<double, 6> mine{};
   for (size_t d = 0; d < 3; ++d) {
-    // A cloud reaches at most so far, and cells are no wider than on the coarsest level.
+    // A cloud reaches 1.5 cells, which are widest on the coarsest level.
     const double reach = 2.0 / static_cast<double>(mesh_.cells[d]);
     mine[d] = part.lo[d] - reach;
     mine[d + 3] = part.hi[d] + reach;

@@ -20,7 +20,7 @@ namespace pillion::stages::deposit {
 
 using Index = std::array<int64_t, 3>;
 
-/// A box of a level, and which block of which peer it is.
+/// A box of a level, the peer that has it, and the number of its block there.
 struct LevelBox {
   int32_t level, peer, block, reserved;
   Index lo, hi;
@@ -95,7 +95,7 @@ class BoxFinder {
 
  private:
   static constexpr int side = 3;  ///< buckets of 2^3 cells along each axis
-  /// Buckets of one key may be several, which costs time and is no mistake.
+  /// Several buckets may have one key, which costs time alone.
   static uint64_t key(int32_t level, int64_t i, int64_t j, int64_t k) {
     uint64_t out = static_cast<uint64_t>(level);
     for (const int64_t n : {i, j, k})

@@ -92,8 +92,6 @@ def test_stages_that_take_elements_of_two_dimensions(check, build, stage):
     [
         "truncate: {fields: [heat], error: 1e-3}",
         "encode: {fields: [heat]}",
-        "catalyst: {fields: [heat], script: none.py}",
-        "image: {layers: [{slice: {field: heat, axis: z}}]}",
     ],
 )
 def test_stages_that_need_hexahedra(check, build, stage):

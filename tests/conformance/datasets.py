@@ -106,7 +106,7 @@ def read_raw(results: Path, index: str) -> dict[int, tuple[int, list[dict]]]:
     """By step: how coarse it is, and its blocks with arrays of all fields, read by NumPy. Values of
     a particle, a cell or an element are a row."""
     head = yaml.safe_load((results / index).read_text())
-    points = (head["mesh"].get("order", 0) + 1) ** 3
+    points = (head["mesh"].get("order", 0) + 1) ** head["mesh"].get("dimensions", 3)
     steps = {}
     for step in head["steps"]:
         blocks = yaml.safe_load((results / step["index"]).read_text())

@@ -55,8 +55,8 @@ def samples(table, axis: str, at: float) -> np.ndarray:
     out = np.empty((5, len(table[first]), 3))
     out[:, :, across] = at
     for n, (u, v) in enumerate([(0, 0), (1, 1), (1, -1), (-1, 1), (-1, -1)]):
-        out[n, :, along[0]] = table[first] + u * side * 0.499
-        out[n, :, along[1]] = table[second] + v * side * 0.499
+        out[n, :, along[0]] = table[first] + u * side * 0.499999
+        out[n, :, along[1]] = table[second] + v * side * 0.499999
     return out
 
 

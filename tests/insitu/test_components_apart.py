@@ -38,6 +38,7 @@ with pillion.open("run.yaml") as s:
     s.share("x", [atoms[name] for name in "xyz"])
     s.share("v", tuple(velocity))
     s.share("rate", list(rates))
+    s.set_domain("atoms", (0, 0, 0), (100, 100, 100))
     for step in range(3):
         for c, one in enumerate(ghosts):
             one[1:-1, 1:-1] = np.arange(first, last)[:, None] + 100 * c + step

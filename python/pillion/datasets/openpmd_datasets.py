@@ -38,7 +38,7 @@ def _head(path: Path, _: Stamp) -> Iteration:
 
 
 def heads(path: Path) -> Iteration:
-    """What a file of one step holds, as it is now."""
+    """The contents of a file of one step, as it is now."""
     return _head(path, stamp_of(path))
 
 
@@ -69,7 +69,7 @@ class _Values:
         return take(out, (*within, *key[len(shape) :]))
 
     def _read(self, path: Path, record: Record, box: list[tuple[int, int]], out: Any) -> None:
-        """What the record has of the box; it begins anywhere in its level."""
+        """Reads the part of the box that the record has; it begins anywhere in its level."""
         first = _first(heads(path), record) if self.cells else (0,)
         common = [
             (max(lo, begin), min(hi, begin + n))
@@ -89,14 +89,14 @@ def _at_level(of: Iteration, level: int) -> dict[str, Record]:
 
 
 def _first(of: Iteration, record: Record) -> tuple[int, ...]:
-    """Where a record begins in the cells of its level."""
+    """The first cell of a record among those of its level."""
     whole = _at_level(of, 0)[record.field]
     along = zip(record.offset, whole.offset, record.spacing, strict=True)
     return tuple(round((at - origin) / spacing) for at, origin, spacing in along)
 
 
 def _cells(whole: Record, record: Record) -> tuple[int, ...]:
-    """Of the level that a record is of."""
+    """The cells of the level of a record."""
     along = zip(whole.shape, whole.spacing, record.spacing, strict=True)
     return tuple(round(n * coarse / fine) for n, coarse, fine in along)
 
@@ -161,7 +161,7 @@ def _stored_field(
 def _coords(
     whole: Record, record: Record, cells: tuple[int, ...]
 ) -> dict[str, tuple[np.ndarray, str]]:
-    """Where values are."""
+    """The places of values."""
     return {
         AXES[-len(cells) :][d]: (
             whole.offset[d] + (np.arange(n) + record.position[d]) * record.spacing[d],

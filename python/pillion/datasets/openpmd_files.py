@@ -50,7 +50,7 @@ class Iteration:
 
 
 def iterations(path: Path) -> list[Iteration] | None:
-    """What a file holds; None if it is not openPMD. Raises Error if it cannot be read."""
+    """The contents of a file; None if it is not openPMD. Raises Error if it cannot be read."""
     with opened(path) as file:
         if "openPMD" not in file.attrs:
             return None

@@ -100,7 +100,7 @@ def expect_items(field: Field, view: np.ndarray, lo: Sequence[int] | None) -> No
 
 
 def expect_components(field: Field, views: list[np.ndarray]) -> None:
-    """Raises Error unless there is an array for each component, and all lie alike."""
+    """Raises Error unless there is an array for each component, with the same strides."""
     if len(views) != field.components:
         raise Error(
             f"field '{field.name}' was shared as {len(views)} arrays; give one for each of its "
@@ -112,7 +112,7 @@ def expect_components(field: Field, views: list[np.ndarray]) -> None:
             if ours != others:
                 raise Error(
                     f"field '{field.name}' was shared as arrays of different {what}: component "
-                    f"{component} has {ours}, component 0 has {others}; all must lie alike"
+                    f"{component} has {ours}, component 0 has {others}; all must have the same"
                 )
 
 

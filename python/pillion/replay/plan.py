@@ -91,7 +91,7 @@ def _expect_levels(stored: Stored, field: Field) -> None:
 def _expect_cells(stored: Stored, field: Field) -> None:
     if stored.format == "openpmd" and field.is_in_blocks:
         raise Error(
-            f"{stored.place} does not say where mesh '{field.mesh}' has boxes; meshes with levels "
+            f"{stored.place} does not list the boxes of mesh '{field.mesh}'; meshes with levels "
             "or missing cells can be replayed from plotfiles and raw files"
         )
     if stored.raw is not None and stored.raw.is_partial and not field.is_partial:

@@ -116,7 +116,8 @@ class File {
       hdf5::put(made, "unitSI", unit.factor);
       if (!part.group->is_particles()) hdf5::put(made, "position", part.position);
     }
-    if (record.components().empty()) return describe(datasets_[begin], part, units, unit, record.field.name);
+    if (record.components().empty())
+      return describe(datasets_[begin], part, units, unit, record.field.name);
     const std::string path =
         (part.group->is_particles() ? "particles/" + std::string(part.group->mesh.mesh)
                                     : std::string("fields")) +
@@ -126,8 +127,8 @@ class File {
   }
 
   /// Attributes of a record.
-  static void describe(hid_t record, const Part& part, const std::string& units,
-                       const SiUnit& unit, const std::string& field) {
+  static void describe(hid_t record, const Part& part, const std::string& units, const SiUnit& unit,
+                       const std::string& field) {
     hdf5::put(record, "mesh", std::string(part.group->mesh.mesh));
     hdf5::put(record, "field", field);
     hdf5::put(record, "unitDimension", H5T_NATIVE_DOUBLE, {unit.dimension.size()},

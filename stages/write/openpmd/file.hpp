@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file of one step, with everything that openPMD 1.1.0 wants to be said, and room for values:
+// A file of one step, with all attributes of openPMD 1.1.0, and room for values:
 // https://github.com/openPMD/openPMD-standard/blob/1.1.0/STANDARD.md
 #pragma once
 

@@ -40,7 +40,7 @@ inline int64_t size_of(Element element) {
   }
 }
 
-/// Gives bytes that lie one behind the other. It puts them into the memory, or returns those that
+/// Gives bytes that lie one behind the other. It puts them into the memory, or returns bytes that
 /// are somewhere already. They are good while it and the memory are unchanged.
 using Source = std::function<ByteSpan(Bytes& memory)>;
 
@@ -57,7 +57,7 @@ struct Dataset {
   Element element = Element::Float64;
   std::vector<int64_t> row{};  ///< extents of a row; empty if it is one element
   std::vector<Piece> pieces{};
-  int64_t total = -1;   ///< number of all rows, if pieces say where they begin
+  int64_t total = -1;   ///< number of all rows, if pieces have `first`
   std::string units{};  ///< empty if it has none
   std::string role{};   ///< VTK's `Attribute`; empty if it has none
 

@@ -43,7 +43,7 @@ Source point_values(const stage::Array& array, int64_t elements, int64_t points)
   };
 }
 
-/// Each value of a source several times: rows of so many bytes.
+/// Each row of a source, of that many bytes, several times.
 Source each_repeated(Source source, int64_t times, size_t row) {
   return [source = std::move(source), times, row](Bytes& memory) {
     Bytes once;
@@ -69,7 +69,7 @@ Source offsets_of(int64_t cells, int64_t step) {
   };
 }
 
-/// The nodes of the cells of all elements, each of which has its own points.
+/// The nodes of the cells of all elements. Each element has its own points.
 Source element_nodes(std::vector<int64_t> nodes, int64_t elements, int64_t points) {
   return [nodes = std::move(nodes), elements, points](Bytes& memory) {
     memory.resize(static_cast<size_t>(elements) * nodes.size() * sizeof(int64_t));

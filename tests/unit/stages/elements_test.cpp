@@ -61,6 +61,7 @@ TEST_CASE("an empty block may have no memory") {
   const pillion::stage::Array nothing = {nullptr, PILLION_FLOAT64, 1, {1, 0, 0, 0}};
   CHECK(all_of(nothing, {0, 1, 1}, 0).empty());
   CHECK(all_of(nothing, {4, 0, 3}, 0).empty());
+  read_values({&nothing, 0}, {0, 1, 1}, 0, {});
 }
 
 TEST_CASE("endings name components") {
