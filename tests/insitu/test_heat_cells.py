@@ -42,6 +42,7 @@ def test_means_by_volume(build, tmp_path, head):
     middles = (shares["lower"] + shares["upper"]) / 2
     by_count = (middles * shares["count"]).sum() / CELLS
     assert by_count < 0.75 * table["mean"][0]
+    assert len(list((tmp_path / "results/distribution").glob("*.png"))) == 3
     check_slice(tmp_path / "results/heat/slice_temperature_z.000000000.csv")
 
 
