@@ -41,6 +41,7 @@ std::unique_ptr<CodedFields> fields_of(const stage::Setup& setup) {
   if (const auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end())
     list.fail("field '" + *twice + "' is listed twice");
   const auto first = setup.field(list[0].text(), list);
+  expect_equal_cells(first, list, "the compressed format");
   if (first.mesh_kind == PILLION_UNIFORM) {
     refuse(setup, "a uniform mesh",
            {{"numbers", "auto"},
@@ -50,7 +51,6 @@ std::unique_ptr<CodedFields> fields_of(const stage::Setup& setup) {
             {"continuous", "true"}});
     return std::make_unique<UniformFields>(setup);
   }
-  expect_equal_cells(first, list, "the compressed format");
   expect_hexahedra(first, list, "the compressed format");
   if (first.mesh_kind != PILLION_SPECTRAL)
     list.fail("field '" + list[0].text() + "' is on neither a spectral nor a uniform mesh");

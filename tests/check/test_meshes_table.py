@@ -74,7 +74,7 @@ def configuration(stage: str, mesh: str) -> str:
         f"output: results\nmeshes:\n  m: {{{MESHES[mesh]}, units: Mpc}}\n"
         f"  {COARSE.get(mesh, BOX)}\n  atoms: {{kind: particles, units: Mpc}}\n"
         "fields:\n"
-        "  a: {mesh: m, type: float64, units: K}\n"
+        f"  a: {{mesh: m, type: float64, units: {'1/cm^3' if stage == 'lyman_alpha' else 'K'}}}\n"
         "  b: {mesh: m, type: float64, units: K}\n"
         "  v: {mesh: m, type: float64, components: 3, units: km/s}\n"
         "  x: {mesh: atoms, type: float64, components: 3}\n"
@@ -106,6 +106,8 @@ def test_the_stage_does_what_the_table_says(build, tmp_path, stage, mesh):
     (tmp_path / "call.py").write_text(CALL)
     (tmp_path / "look.py").write_text("def catalyst_execute(info):\n    pass\n")
     answer = checker(build, tmp_path)(configuration(stage, mesh))
+    if any(message.startswith("ParaView is not there") for message in answer.messages):
+        pytest.skip("ParaView is not there")
     if said[stage, mesh].startswith("refused"):
         assert answer.status == 1
         (message,) = answer.messages

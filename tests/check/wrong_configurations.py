@@ -298,13 +298,6 @@ CATALOGUE = [
         schema=True,
     ),
     wrong(
-        "curvilinear mesh without cells",
-        "kind: particles",
-        "kind: curvilinear",
-        "lacks 'cells'",
-        schema=True,
-    ),
-    wrong(
         "four dimensions",
         "kind: particles",
         "kind: particles\n    dimensions: 4",

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A simulation whose mesh has levels: shares boxes that come, go and change hands at every step."""
+"""A simulation whose mesh has levels: shares boxes that come, go and change hands at every step, as
+hierarchy.py has them."""
 
 from functools import partial
 

@@ -119,6 +119,7 @@ def dataset(typist: Typist) -> None:
                     {"write_raw": {"fields": ["density"], "durable": False}},
                     {"write_plotfile": {"fields": ["density"], "durable": False}},
                     {"write_vtkhdf": {"fields": ["density"], "durable": False}},
+                    {"write_openpmd": {"fields": ["density"], "durable": False}},
                 ],
             },
         },

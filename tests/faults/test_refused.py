@@ -35,7 +35,7 @@ WRONG = {
     "a short table": (GRID + "analyses: {a: {stages: [{small_table: {}}]}}", "has 8 bytes"),
     "built with a larger block": (
         GRID + "analyses: {a: {stages: [{larger_block: {}}]}}",
-        "was built for a newer Pillion: a block has 208 bytes there and 200 here",
+        "was built for a newer Pillion: a block has 216 bytes there and 208 here",
     ),
     "built with a smaller array": (
         GRID + "analyses: {a: {stages: [{smaller_array: {}}]}}",

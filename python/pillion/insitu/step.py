@@ -91,6 +91,10 @@ class Block:
     block, as the field's centering says. `coordinates` and `connectivity` define its points and
     cells.
 
+    `block.cells` and `block.points` are how many it has, as pairs `owned`, `total`. A cell of an
+    unstructured mesh is owned if it has no flags. All its points are owned, so that a point which
+    blocks share is in each. Other meshes have no points.
+
     Attributes:
         lo, hi: half-open index range of all cells, ghosts included, which may lie outside of
             the mesh if it is periodic; empty tuples for particles and elements.
@@ -104,9 +108,6 @@ class Block:
         count: cells, particles or elements.
         owned: the number of items that this rank owns: cells without ghosts; particles up to this
             index.
-        cells, points: how many the block has, as pairs `owned`, `total`. A cell of an unstructured
-            mesh is owned if it has no flags. All its points are owned, so that a point which blocks
-            share is in each. Other meshes have no points.
     """
 
     __slots__ = (
