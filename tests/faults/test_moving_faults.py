@@ -83,7 +83,7 @@ def test_what_cannot_be_restored_is_disabled(way, build, tmp_path):
 def test_what_moves_finds_the_room_that_there_is(build, tmp_path):
     """The ranks last spoke of room when there was none, before it came back to the simulation."""
     config = GRID + "analyses:\n" + OTHER
-    config += "sidecars: {ranks: 1, memory: 1 KiB, when_full: skip}\n"
+    config += "sidecars: {ranks: 1, memory: 1200 B, when_full: skip}\n"
     more_env = {"PILLION_MOVE_AT": "2,5,9"}
     drive(build, tmp_path, config, 3, "pillion.yaml", 10, "pause=20", more_env=more_env)
     whole = json.loads((tmp_path / "out" / "report.json").read_text())
