@@ -29,7 +29,8 @@ struct Rank {
     auto& mesh = out["m"];
     mesh.kind = model::MeshKind::Unstructured;
     for (const auto& [id, version] : versions) {
-      auto& block = mesh.blocks.emplace_back(model::Block{.id = id, .arrays = {}});
+      auto& block = mesh.blocks.emplace_back();
+      block.id = id;
       block.box.hi = {2, 1, 1};
       block.arrays["u"].data = values.at(id).data();
       auto& kept = block.arrays["/m/topology"];
