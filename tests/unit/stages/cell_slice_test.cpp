@@ -70,7 +70,7 @@ TEST_CASE("pieces fill cells") {
   double all = 0;
   for (int64_t c = 0; c < 4; ++c) {
     double volume = 0;
-    for (const auto& piece : pieces.tetrahedra(c, [](int64_t) { return 0; })) {
+    for (const auto& piece : pieces.tetrahedra(c, [](int64_t) { return 0.0; })) {
       const auto& p = piece.points;
       volume += piece.sign *
                 std::abs(dot(p[1].place - p[0].place,
@@ -130,7 +130,7 @@ TEST_CASE("a polygon that is not convex covers its pixels alone") {
   slice::CellRaster raster(2, {{0, 0, 0}}, {{4, 4, 0}}, 4);
   Pixels pixels(raster);
   slice::flatten_cell(
-      pieces, 0, raster, [](int64_t) { return 5; }, pixels.adding());
+      pieces, 0, raster, [](int64_t) { return 5.0; }, pixels.adding());
   for (size_t p = 0; p < 16; ++p) {
     const bool inside = p % 4 < 2 || p / 4 < 2;
     CHECK(pixels.area[p] == doctest::Approx(inside ? 1 : 0).scale(1));
