@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <map>
+#include <memory>
 #include <vector>
 
 #include "base/error.hpp"
@@ -55,10 +56,12 @@ struct Rank {
   }
 };
 
+/// Keeps the message as long as what was decoded.
 transport::Decoded receive(const std::pair<base::Bytes, bool>& message,
                            transport::KeptArrays& kept) {
+  const auto bytes = std::make_shared<base::Bytes>(message.first);
   const auto read = [&] {
-    return transport::decode(message.first.data(), message.first.size(), nullptr, {}, &kept);
+    return transport::decode(bytes->data(), bytes->size(), bytes, {}, &kept);
   };
   if (message.second) kept.take(read());
   return read();
