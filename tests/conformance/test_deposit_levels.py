@@ -4,6 +4,7 @@ particles and all cells of the finest level."""
 
 import json
 import os
+import sys
 from pathlib import Path
 
 import hierarchy
@@ -31,7 +32,7 @@ def launch(build, folder: Path, place: str, stages: str, check: bool = True):
     text = f"{head}{WHOLE}scalars: [dt]\nanalyses:\n  all:\n    stages:\n{stages}"
     (folder / "run.yaml").write_text(text)
     env = os.environ | {"PYTHONPATH": f"{build / 'python'}:{HERE}"}
-    words = ("python3", Path(HERE) / "species_program.py")
+    words = (sys.executable, Path(HERE) / "species_program.py")
     return mpirun(ranks + more, *words, env=env, cwd=folder, timeout=90, check=check)
 
 

@@ -4,6 +4,7 @@ scipy, which look at all cells of all levels."""
 
 import json
 import os
+import sys
 from pathlib import Path
 
 import h5py
@@ -65,7 +66,7 @@ def run(folder: Path, build: Path, place: str) -> Path:
     head = f"output: results\nsidecars: {sidecars}\n" if sidecars else "output: results\n"
     (folder / "run.yaml").write_text(head + CATALOGUE + analyses())
     env = os.environ | {"PYTHONPATH": f"{build / 'python'}:{HERE}"}
-    mpirun(ranks + more, "python3", HERE / "hierarchy_program.py", env=env, cwd=folder)
+    mpirun(ranks + more, sys.executable, HERE / "hierarchy_program.py", env=env, cwd=folder)
     report = json.loads((folder / "results" / "report.json").read_text())
     for analysis in report["analyses"]:
         assert analysis["publications"] == hierarchy.STEPS, analysis
@@ -144,7 +145,7 @@ def run_faulty(folder: Path, build: Path, place: str, *modes: str) -> str:
     (folder / "run.yaml").write_text(head + FAULTY)
     env = os.environ | {"PYTHONPATH": str(build / "python")}
     program = HERE / "faulty_boxes_program.py"
-    done = mpirun(ranks + more, "python3", program, *modes, env=env, cwd=folder)
+    done = mpirun(ranks + more, sys.executable, program, *modes, env=env, cwd=folder)
     return done.stdout + done.stderr
 
 

@@ -4,6 +4,7 @@ as openPMD-api reads them."""
 
 import json
 import os
+import sys
 from pathlib import Path
 
 import hierarchy
@@ -41,7 +42,12 @@ def series(request, build, tmp_path_factory):
     (folder / "run.yaml").write_text(head + catalogue + WRITTEN)
     env = os.environ | {"PYTHONPATH": f"{build / 'python'}:{HERE}"}
     mpirun(
-        ranks + more, "python3", Path(HERE) / "species_program.py", env=env, cwd=folder, timeout=90
+        ranks + more,
+        sys.executable,
+        Path(HERE) / "species_program.py",
+        env=env,
+        cwd=folder,
+        timeout=90,
     )
     report = json.loads((folder / "results" / "report.json").read_text())
     (analysis,) = report["analyses"]

@@ -6,6 +6,7 @@ are others at every step: as NumPy and yt read them, and replayed.
 import itertools
 import json
 import os
+import sys
 from pathlib import Path
 
 import hierarchy
@@ -51,7 +52,7 @@ def live(request, build, tmp_path_factory):
     written = WRITTEN + OPENPMD * (build / "stages" / "write_openpmd.so").exists()
     (folder / "run.yaml").write_text(head + CATALOGUE + "analyses:" + written + SCIENCE)
     env = os.environ | {"PYTHONPATH": f"{build / 'python'}:{HERE}"}
-    mpirun(ranks + more, "python3", HERE / "hierarchy_program.py", env=env, cwd=folder)
+    mpirun(ranks + more, sys.executable, HERE / "hierarchy_program.py", env=env, cwd=folder)
     report = json.loads((folder / "results" / "report.json").read_text())
     for analysis in report["analyses"]:
         assert analysis["publications"] == hierarchy.STEPS and analysis["disabled"] is None

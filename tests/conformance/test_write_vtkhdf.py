@@ -4,6 +4,7 @@ written, on however many ranks."""
 
 import json
 import os
+import sys
 from functools import cache
 
 import h5py
@@ -182,7 +183,7 @@ def live(request, build, tmp_path_factory):
     head = f"output: results\nsidecars: {sidecars or '{}'}\n"
     (folder / "run.yaml").write_text(head + CATALOGUE + "analyses:" + stages)
     env = os.environ | {"PYTHONPATH": f"{build / 'python'}:{HERE}"}
-    mpirun(ranks + more, "python3", HERE / "hierarchy_program.py", env=env, cwd=folder)
+    mpirun(ranks + more, sys.executable, HERE / "hierarchy_program.py", env=env, cwd=folder)
     return folder / "results" / "levels"
 
 
@@ -495,7 +496,7 @@ def test_boundary(build, tmp_path):
     (tmp_path / "run.yaml").write_text(BOUNDARY_TEXT)
     (tmp_path / "program.py").write_text(BOUNDARY)
     env = os.environ | {"PYTHONPATH": str(build / "python")}
-    mpirun(2, "python3", "program.py", env=env, cwd=tmp_path)
+    mpirun(2, sys.executable, "program.py", env=env, cwd=tmp_path)
     path = file_of(tmp_path / "results" / "a", "skin", 0)
     parts = parts_of(path)
     types = [part.GetCellType(c) for part in parts for c in range(part.GetNumberOfCells())]
