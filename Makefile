@@ -10,6 +10,8 @@ cosmology_output ?= results/cosmology
 cfd_output ?= results/cfd
 # Files of tests at a time. Each test has several ranks, which often wait.
 workers ?= 3
+# For CMake, such as `options=-DPILLION_UNIT_TESTS=OFF`.
+options ?=
 sweep := PILLION_TEST_ALL=1 tools/run_pytest.sh $(build) $(workers)
 
 .PHONY: all demo demo-cosmology demo-cfd test test-all test-faults test-mutants test-sanitizers test-fuzz \
@@ -18,7 +20,7 @@ sweep := PILLION_TEST_ALL=1 tools/run_pytest.sh $(build) $(workers)
 all: build
 
 configure:
-	@cmake --preset $(preset) >/dev/null
+	@cmake --preset $(preset) $(options) >/dev/null
 
 build:
 	@tools/install_deps.sh test
