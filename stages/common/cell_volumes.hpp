@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cells of a block of an unstructured mesh: their points, and their volumes as weights of values.
-// Volumes are kept from one publication to the next while the program says, by the versions of a
-// block, that neither its cells nor its points have changed.
+// Cells of a block by their points, and their volumes as weights of values. Boxes of cells are seen
+// as hexahedra or quadrilaterals, so that what works on cells of any shape works on them. Volumes
+// are kept from one publication to the next while the program says, by the versions of a block,
+// that neither its cells nor its points have changed.
 #pragma once
 
 #include <algorithm>
@@ -19,34 +20,108 @@
 
 namespace pillion::stages {
 
-/// Reads the cells of one block; good while the block is.
+/// The cells of a box, and the points at their corners, numbered with the first axis fastest. In a
+/// mesh of two axes both have one layer.
+class CellBox {
+ public:
+  CellBox(const pillion_mesh& mesh, const pillion_block& block) : axes_(mesh.axes) {
+    for (int32_t d = 0; d < axes_; ++d) {
+      lo_[d] = block.allocated.lo[d];
+      cells_[d] = block.allocated.hi[d] - lo_[d];
+      points_[d] = cells_[d] + 1;
+    }
+  }
+
+  /// Of cells along each axis.
+  [[nodiscard]] const std::array<int64_t, 3>& cells() const { return cells_; }
+  [[nodiscard]] const std::array<int64_t, 3>& points() const { return points_; }
+  [[nodiscard]] int64_t count() const { return cells_[0] * cells_[1] * cells_[2]; }
+  /// VTK's: a hexahedron, quadrilateral or line.
+  [[nodiscard]] uint8_t type() const { return axes_ == 3 ? 12 : axes_ == 2 ? 9 : 3; }
+  [[nodiscard]] std::array<int64_t, 3> cell(int64_t number) const { return index(number, cells_); }
+  [[nodiscard]] std::array<int64_t, 3> point(int64_t number) const {
+    return index(number, points_);
+  }
+  /// The points of a cell in the order of its type.
+  [[nodiscard]] std::span<const int64_t> corners(int64_t number,
+                                                 std::array<int64_t, 8>& out) const {
+    const auto [i, j, k] = cell(number);
+    const int64_t row = points_[0], plane = row * points_[1];
+    const int64_t first = i + row * j + plane * k;
+    out = {first, first + 1, first + row + 1, first + row};
+    for (size_t c = 0; c < 4; ++c) out[4 + c] = out[c] + plane;
+    return std::span<const int64_t>(out).first(size_t{1} << axes_);
+  }
+  /// For messages: the cell's index in the mesh.
+  [[nodiscard]] std::string name(int64_t number) const {
+    const auto at = cell(number);
+    std::string out = "(";
+    for (int32_t d = 0; d < axes_; ++d) out += (d > 0 ? ", " : "") + std::to_string(lo_[d] + at[d]);
+    return out + ")";
+  }
+  [[nodiscard]] int64_t lo(size_t axis) const { return lo_[axis]; }
+
+ private:
+  static std::array<int64_t, 3> index(int64_t number, const std::array<int64_t, 3>& n) {
+    return {number % n[0], number / n[0] % n[1], number / (n[0] * n[1])};
+  }
+
+  int32_t axes_;
+  std::array<int64_t, 3> lo_{}, cells_{1, 1, 1}, points_{1, 1, 1};
+};
+
+/// Reads the cells of one block; good while the block and the mesh are. Cells of uniform and
+/// rectilinear meshes are where their coordinates are, whatever these measure.
 class BlockCells {
  public:
-  explicit BlockCells(const stage::Block& block)
-      : block_(block.raw()), cells_(block.connectivity()), coordinates_(block.coordinates()) {
-    if (coordinates_.type != PILLION_FLOAT64)
+  BlockCells(const pillion_mesh& mesh, const stage::Block& block)
+      : block_(block.raw()),
+        cells_(block_.connectivity),
+        box_(mesh, block_),
+        sizes_(mesh, block.level()),
+        axes_(mesh.axes) {
+    if (block_.coordinates != nullptr) coordinates_ = block.coordinates();
+    else if (mesh.kind != PILLION_UNIFORM && mesh.kind != PILLION_RECTILINEAR)
+      throw Error(ErrorCode::Stage, "a stage read cells of a block that has no coordinates");
+    if (is_unstructured() && coordinates_.type != PILLION_FLOAT64)
       throw Error(ErrorCode::Stage, "a stage expected coordinates as 64-bit floats");
   }
 
-  [[nodiscard]] int64_t count() const { return block_.cells.total; }
-  [[nodiscard]] uint8_t type(int64_t cell) const { return cells_.types[cell]; }
+  [[nodiscard]] bool is_unstructured() const { return cells_ != nullptr; }
+  /// Of a block that is not unstructured.
+  [[nodiscard]] const CellBox& box() const { return box_; }
+  [[nodiscard]] int64_t count() const {
+    return is_unstructured() ? block_.cells.total : box_.count();
+  }
+  /// For messages.
+  [[nodiscard]] std::string name(int64_t cell) const {
+    return is_unstructured() ? std::to_string(cell) : box_.name(cell);
+  }
+  [[nodiscard]] uint8_t type(int64_t cell) const {
+    return is_unstructured() ? cells_->types[cell] : box_.type();
+  }
   /// Whether no flag leaves it out.
   [[nodiscard]] bool counts(int64_t cell) const {
     if (block_.flags == nullptr) return true;
     const auto* bits = static_cast<const uint8_t*>(block_.flags->data);
-    return is_counted(bits[cell * block_.flags->strides[0]]);
+    const auto* stride = block_.flags->strides;
+    if (is_unstructured()) return is_counted(bits[cell * stride[0]]);
+    const auto [i, j, k] = box_.cell(cell);
+    return is_counted(bits[i * stride[0] + j * stride[1] + k * stride[2]]);
   }
   /// Whether it counts and has as many dimensions as its mesh.
   [[nodiscard]] bool is_part(int64_t cell, int32_t dimensions) const {
     const CellShape* shape = shape_of(type(cell));
     return counts(cell) && shape != nullptr && shape->dimensions == dimensions;
   }
-  /// Numbers of its points in the block.
-  [[nodiscard]] std::span<const int64_t> points(int64_t cell) const {
-    const int64_t from = cells_.offsets[cell], to = cells_.offsets[cell + 1];
-    return {cells_.points + from, static_cast<size_t>(to - from)};
+  /// Numbers of its points in the block; good until the next call.
+  [[nodiscard]] std::span<const int64_t> points(int64_t cell) {
+    if (!is_unstructured()) return box_.corners(cell, corners_);
+    const int64_t from = cells_->offsets[cell], to = cells_->offsets[cell + 1];
+    return {cells_->points + from, static_cast<size_t>(to - from)};
   }
   [[nodiscard]] Vec3 place(int64_t point) const {
+    if (!is_unstructured()) return place_in_box(box_.point(point));
     const auto* at =
         static_cast<const double*>(coordinates_.data) + point * coordinates_.strides[0];
     return {at[0], at[coordinates_.strides[3]], at[2 * coordinates_.strides[3]]};
@@ -60,12 +135,12 @@ class BlockCells {
   /// The faces of a polyhedron; good until the next call.
   [[nodiscard]] const PolyhedronFaces& faces(int64_t cell) {
     faces_.clear();
-    if (cells_.face_count == 0) return faces_;
-    for (int64_t f = cells_.polyhedron_offsets[cell]; f < cells_.polyhedron_offsets[cell + 1];
+    if (!is_unstructured() || cells_->face_count == 0) return faces_;
+    for (int64_t f = cells_->polyhedron_offsets[cell]; f < cells_->polyhedron_offsets[cell + 1];
          ++f) {
-      const int64_t face = cells_.polyhedron_faces[f];
-      const int64_t from = cells_.face_offsets[face], to = cells_.face_offsets[face + 1];
-      faces_.add({cells_.face_points + from, static_cast<size_t>(to - from)});
+      const int64_t face = cells_->polyhedron_faces[f];
+      const int64_t from = cells_->face_offsets[face], to = cells_->face_offsets[face + 1];
+      faces_.add({cells_->face_points + from, static_cast<size_t>(to - from)});
     }
     return faces_;
   }
@@ -87,9 +162,29 @@ class BlockCells {
   }
 
  private:
+  [[nodiscard]] Vec3 place_in_box(const std::array<int64_t, 3>& index) const {
+    Vec3 out{};
+    if (coordinates_.data == nullptr) {
+      for (size_t d = 0; d < static_cast<size_t>(axes_); ++d)
+        out[d] = sizes_.face(static_cast<int>(d), box_.lo(d) + index[d]);
+      return out;
+    }
+    const auto* stride = coordinates_.strides;
+    coordinates_.visit([&](const auto* data) {
+      const auto* from = data + index[0] * stride[0] + index[1] * stride[1] + index[2] * stride[2];
+      for (int32_t c = 0; c < coordinates_.components; ++c)
+        out[static_cast<size_t>(c)] = static_cast<double>(from[c * stride[3]]);
+    });
+    return out;
+  }
+
   const pillion_block& block_;
-  const pillion_connectivity& cells_;
+  const pillion_connectivity* cells_;
+  CellBox box_;
+  CellSizes sizes_;
+  int32_t axes_;
   stage::Array coordinates_;
+  std::array<int64_t, 8> corners_{};
   std::vector<Vec3> places_;
   PolyhedronFaces faces_;
 };
@@ -139,16 +234,24 @@ class CellVolumes {
     of(step, peer, mesh, block);
     Seen& seen = seen_[block.id()];
     const bool at_points = centering == PILLION_POINT;
-    if (at_points) share_among_points(block, seen);
+    if (at_points) share_among_points(mesh, block, seen);
     auto& flags = at_points ? seen.point_flags : seen.cell_flags;
+    CellWeights out;
+    out.of_values = at_points ? seen.of_points : seen.of_cells;
+    out.row = static_cast<int64_t>(out.of_values.size());
+    if (block.raw().connectivity == nullptr) {
+      const CellBox box(mesh, block.raw());
+      const auto& n = at_points ? box.points() : box.cells();
+      out.row = n[0];
+      out.rows = n[1];
+    }
     flags_ = pillion_array{};
     flags_.data = flags.data();
     flags_.type = PILLION_UINT8;
     flags_.components = 1;
     flags_.strides[0] = 1;
-    CellWeights out;
-    out.of_values = at_points ? seen.of_points : seen.of_cells;
-    out.row = static_cast<int64_t>(out.of_values.size());
+    flags_.strides[1] = out.row;
+    flags_.strides[2] = out.row * out.rows;
     if (std::any_of(flags.begin(), flags.end(), [](uint8_t bits) { return bits != 0; }))
       out.flags = &flags_;
     return out;
@@ -165,7 +268,7 @@ class CellVolumes {
 
   static void measure_cells(int32_t peer, const pillion_mesh& mesh, const stage::Block& block,
                             Seen& seen) {
-    BlockCells cells(block);
+    BlockCells cells(mesh, block);
     const auto count = static_cast<size_t>(cells.count());
     seen.of_cells.assign(count, 0);
     seen.cell_flags.assign(count, PILLION_CELL_HIDDEN);
@@ -183,7 +286,7 @@ class CellVolumes {
       const auto i = static_cast<size_t>(c);
       seen.cell_flags[i] = 0;
       seen.of_cells[i] = size_of_cell(
-          cells, c, mesh, [&] { return "cell " + std::to_string(c) + " of " + of_block(); });
+          cells, c, mesh, [&] { return "cell " + cells.name(c) + " of " + of_block(); });
     }
     if (flat > 0 && whole == 0)
       throw Error(
@@ -222,16 +325,18 @@ class CellVolumes {
     std::array<char, 32> text{};
     (void)std::snprintf(text.data(), text.size(), "%.6g", found.size);
     fail(called + " that is inverted: its volume is " + text.data() +
-         "; list its points in the order of VTK's type " + std::to_string(type));
+         (cells.is_unstructured()
+              ? "; list its points in the order of VTK's type " + std::to_string(type)
+              : "; its coordinates must be right-handed"));
     return 0;
   }
 
-  static void share_among_points(const stage::Block& block, Seen& seen) {
+  static void share_among_points(const pillion_mesh& mesh, const stage::Block& block, Seen& seen) {
     const auto count = static_cast<size_t>(block.point_count());
     if (!seen.of_points.empty() || count == 0) return;
     seen.of_points.assign(count, 0);
     seen.point_flags.assign(count, PILLION_CELL_HIDDEN);
-    const BlockCells cells(block);
+    BlockCells cells(mesh, block);
     for (int64_t c = 0; c < cells.count(); ++c) {
       const auto cell = static_cast<size_t>(c);
       if (seen.cell_flags[cell] != 0) continue;

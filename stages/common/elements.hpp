@@ -42,6 +42,16 @@ inline bool is_unstructured(const pillion_field_description& field) {
   return field.mesh_kind == PILLION_UNSTRUCTURED;
 }
 
+/// Whether blocks of a field are boxes of cells whose points have coordinates.
+inline bool is_curvilinear(const pillion_field_description& field) {
+  return field.mesh_kind == PILLION_CURVILINEAR;
+}
+
+/// Whether the points of a field's mesh have coordinates of their own.
+inline bool has_placed_points(const pillion_field_description& field) {
+  return is_unstructured(field) || is_curvilinear(field);
+}
+
 /// Fails if a field is on spectral elements of two dimensions, for `what` that takes hexahedra.
 inline void expect_hexahedra(const pillion_field_description& field, const stage::Value& place,
                              const std::string& what) {

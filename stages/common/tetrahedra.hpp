@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cells of unstructured meshes in pieces: tetrahedra and triangles with a value at each corner, and
+// Cells of any shape in pieces: tetrahedra and triangles with a value at each corner, and
 // what a plane cuts out of them. Pieces meet at the means of faces and cells, so that cells with a
 // common face have the same pieces of it. Curved edges are taken to be straight.
 #pragma once
@@ -42,7 +42,7 @@ using Tetrahedron = Piece<4>;
 /// The pieces of one cell after the other.
 class CellPieces {
  public:
-  explicit CellPieces(const stage::Block& block) : cells_(block) {}
+  CellPieces(const pillion_mesh& mesh, const stage::Block& block) : cells_(mesh, block) {}
 
   [[nodiscard]] BlockCells& cells() { return cells_; }
 

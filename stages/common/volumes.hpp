@@ -12,7 +12,6 @@
 
 #include "cell_volumes.hpp"
 #include "cells.hpp"
-#include "curved_cells.hpp"
 #include "element_volumes.hpp"
 #include "elements.hpp"
 #include "options.hpp"
@@ -34,10 +33,10 @@ class VolumesByMesh {
     }
     return found;
   }
-  /// Null unless the mesh is unstructured.
+  /// Null unless cells are where their points are.
   std::shared_ptr<CellVolumes> cells(const stage::Setup& setup,
                                      const pillion_field_description& field) {
-    if (!is_unstructured(field)) return nullptr;
+    if (!has_placed_points(field)) return nullptr;
     auto& found = cells_[field.mesh];
     if (!found) {
       found = std::make_shared<CellVolumes>();
@@ -45,20 +44,8 @@ class VolumesByMesh {
     }
     return found;
   }
-  /// Null unless the mesh is curvilinear.
-  std::shared_ptr<CurvedCells> curved(const stage::Setup& setup,
-                                      const pillion_field_description& field) {
-    if (!is_curvilinear(field)) return nullptr;
-    auto& found = curved_[field.mesh];
-    if (!found) {
-      found = std::make_shared<CurvedCells>();
-      setup.memory(8 / bytes_of(setup, {field.name}));  // the volume of a cell
-    }
-    return found;
-  }
 
  private:
-  std::map<std::string, std::shared_ptr<CurvedCells>> curved_;
   std::map<std::string, std::shared_ptr<ElementVolumes>> elements_;
   std::map<std::string, std::shared_ptr<CellVolumes>> cells_;
 };
@@ -71,8 +58,7 @@ class Weighing {
       : field_(field),
         mesh_(field.mesh),
         elements_(volumes.elements(setup, field, place)),
-        cells_(volumes.cells(setup, field)),
-        curved_(volumes.curved(setup, field)) {}
+        cells_(volumes.cells(setup, field)) {}
 
   /// Adds to the fields of an input the one that it needs beside them, if any.
   void add_to(std::vector<std::string>& fields) {
@@ -85,7 +71,7 @@ class Weighing {
   /// Whether values have different weights, so that sums of these must be known. The same on every
   /// peer.
   [[nodiscard]] bool is_by_volume() const {
-    return elements_ || cells_ || curved_ || (has_boxes(field_) && !has_equal_cells(field_));
+    return elements_ || cells_ || (has_boxes(field_) && !has_equal_cells(field_));
   }
 
   /// Of a block of that input; good until the next publication.
@@ -93,7 +79,6 @@ class Weighing {
     if (elements_) return elements_->weights(step, field_, block, block[coordinates_]);
     const auto& mesh = step.mesh(mesh_);
     if (cells_) return cells_->weights(step, mesh, block, field_.centering);
-    if (curved_) return curved_->weights(step, mesh, block);
     return weights_of(mesh, field_, block);
   }
 
@@ -101,8 +86,7 @@ class Weighing {
   pillion_field_description field_;
   std::string mesh_;
   std::shared_ptr<ElementVolumes> elements_;  ///< of a spectral mesh that names its coordinates
-  std::shared_ptr<CellVolumes> cells_;        ///< of an unstructured mesh
-  std::shared_ptr<CurvedCells> curved_;       ///< of a curvilinear mesh
+  std::shared_ptr<CellVolumes> cells_;        ///< of an unstructured or curvilinear mesh
   int32_t coordinates_ = 0;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Layers of unstructured meshes: planes through cells of three dimensions, surfaces in them on
-// which a field has a value, and cells of two dimensions as they are, of a plane or of a body's
-// surface.
+// Layers of meshes whose cells are not all alike: planes through cells of three dimensions,
+// surfaces in them on which a field has a value, and cells of two dimensions as they are, of a
+// plane or of a body's surface.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "../common/cells.hpp"
 #include "../common/elements.hpp"
 #include "../common/options.hpp"
 #include "../common/tetrahedra.hpp"
@@ -38,7 +39,7 @@ class CellValues {
     for (int32_t b = 0; b < step.block_count(input); ++b) {
       const auto block = step.block(input, b);
       const auto values = this->values(block);
-      stages::CellPieces pieces(block);
+      stages::CellPieces pieces(step.mesh(of_.mesh), block);
       for (int64_t c = 0; c < pieces.cells().count(); ++c)
         if (pieces.cells().is_part(c, of_.description.axes))
           use(block, pieces, c, [&](int64_t point) {
@@ -273,6 +274,11 @@ class SurfaceInCells final : public Layer {
 
 }  // namespace
 
+bool draws_each_cell(const pillion_field_description& field) {
+  return stages::has_placed_points(field) ||
+         (stages::has_boxes(field) && (!stages::has_equal_cells(field) || field.is_partial != 0));
+}
+
 std::unique_ptr<Layer> make_isosurface_of_cells(const stage::Value& map, const Colouring& colours,
                                                 const FieldComponent& of,
                                                 const std::vector<double>& values,
@@ -301,10 +307,11 @@ std::unique_ptr<Layer> make_surface(const stage::Setup& setup, const stage::Valu
   known.insert({"field", "component"});
   stages::only_keys(map, known);
   const FieldComponent of = quantity_of(setup, map, "field", "component");
-  if (!stages::is_unstructured(of.description) || of.description.axes != 2)
+  if (!stages::has_placed_points(of.description) || of.description.axes != 2)
     map.find("field").fail("field '" + of.field +
-                           "' is not on an unstructured mesh whose `dimensions` are 2; `slice` and "
-                           "`isosurface` draw surfaces in volumes");
+                           "' is not on an unstructured mesh whose `dimensions` are 2, or a "
+                           "curvilinear one of two axes; `slice` and `isosurface` draw surfaces in "
+                           "volumes");
   return std::make_unique<FlatCells>(Colouring::by_quantity(map, of), false, sources);
 }
 

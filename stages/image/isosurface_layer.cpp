@@ -160,7 +160,7 @@ std::unique_ptr<Layer> make_isosurface(const stage::Setup& setup, const stage::V
   stages::only_keys(map, known);
   const FieldComponent of = quantity_of(setup, map, "field", "component");
   const auto& field = of.description;
-  if (stages::is_unstructured(field)) {
+  if (stages::has_placed_points(field)) {
     const auto values = values_of(map);
     return make_isosurface_of_cells(map, colours_of(setup, map, of, values), of, values, sources);
   }

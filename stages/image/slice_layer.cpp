@@ -151,7 +151,7 @@ std::unique_ptr<Layer> make_slice(const stage::Setup& setup, const stage::Value&
   stages::only_keys(map, known);
   const FieldComponent of = quantity_of(setup, map, "field", "component");
   const auto kind = of.description.mesh_kind;
-  if (kind == PILLION_UNSTRUCTURED)
+  if (draws_each_cell(of.description))
     return make_slice_of_cells(map, Colouring::by_quantity(map, of), plane_of(map, of.description),
                                sources);
   stages::expect_equal_cells(of.description, map.find("field"), "a picture of cells");

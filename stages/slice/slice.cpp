@@ -184,7 +184,7 @@ class Slice final : public stage::Stage {
   }
 
   void run(stage::Step& step) override {
-    if (is_unstructured(field_)) return run_on_cells(step);
+    if (has_placed_points(field_)) return run_on_cells(step);
     const auto& mesh = step.mesh(field_.mesh);
     const SlicePlane plane = plane_of(mesh);
     Sums sums(plane.size());
@@ -200,7 +200,7 @@ class Slice final : public stage::Stage {
   /// Meshes with two axes have one plane.
   int32_t axis_of(const stage::Setup& setup) const {
     const auto place = setup["field"];
-    if ((!has_boxes(field_) && !is_unstructured(field_)) || field_.axes < 2)
+    if ((!has_boxes(field_) && !has_placed_points(field_)) || field_.axes < 2)
       place.fail("field '" + name_ + "' is not on a mesh with two or three axes; `deposit` makes " +
                  "a field on a mesh of particles");
     const auto given = setup["axis"];
@@ -297,7 +297,7 @@ class Slice final : public stage::Stage {
                                         "`image` draws it");
     Sums sums(raster.size());
     for (int32_t b = 0; b < step.block_count(input_); ++b)
-      add_cells(step.block(input_, b), planes, raster, sums);
+      add_cells(step.mesh(field_.mesh), step.block(input_, b), planes, raster, sums);
     sums.combine(step);
     step.write(table_of(step, raster, planes, sums));
   }
@@ -305,7 +305,7 @@ class Slice final : public stage::Stage {
   [[nodiscard]] std::pair<Vec3, Vec3> box_of(const stage::Step& step) const {
     Vec3 lo{{HUGE_VAL, HUGE_VAL, HUGE_VAL}}, hi{{-HUGE_VAL, -HUGE_VAL, -HUGE_VAL}};
     for (int32_t b = 0; b < step.block_count(input_); ++b) {
-      CellPieces pieces(step.block(input_, b));
+      CellPieces pieces(step.mesh(field_.mesh), step.block(input_, b));
       enclose(pieces, field_.axes, lo, hi);
     }
     step.min(std::span<double>(lo.x));
@@ -330,12 +330,12 @@ class Slice final : public stage::Stage {
                                static_cast<double>(std::max<int64_t>(count, 1)));
     return out;
   }
-  void add_cells(const stage::Block& block, std::span<const double> planes, CellRaster& raster,
-                 Sums& sums) const {
+  void add_cells(const pillion_mesh& mesh, const stage::Block& block,
+                 std::span<const double> planes, CellRaster& raster, Sums& sums) const {
     std::vector<double> values(static_cast<size_t>(size_of(extent_of(block, field_))));
     const auto array = block[0];
     read_values({&array, component_}, extent_of(block, field_), 0, values);
-    CellPieces pieces(block);
+    CellPieces pieces(mesh, block);
     auto& cells = pieces.cells();
     const bool at_points = field_.centering == PILLION_POINT;
     for (int64_t c = 0; c < cells.count(); ++c) {
@@ -417,7 +417,7 @@ class Slice final : public stage::Stage {
 };
 
 const pillion_parameter parameters[] = {
-    {"field", "field", nullptr, "Field on a uniform, rectilinear or unstructured mesh"},
+    {"field", "field", nullptr, "Field on a mesh of boxes of cells, or of cells of any shape"},
     {"axis", "x | y | z", "null", "Axis across the slice"},
     {"position", "length", "null", "Where along that axis; in its middle if left out"},
     {"thickness", "length | all", "null", "Take means over this length; one cell if left out"},

@@ -84,3 +84,14 @@ def light_along(rays_: Rays, field, lo, hi, ramp, thickness, spacing, map_name) 
         light += (through * opacity)[..., None] * colours(np.nan_to_num(values), lo, hi, map_name)
         through = through * (1 - opacity)
     return light + through[..., None] * 255
+
+
+def check_cells(picture: np.ndarray, cells: np.ndarray, values: np.ndarray, limits) -> None:
+    """Pixels whose cell, a number that is negative where none is, is that of the pixels around
+    them have the colour of its value."""
+    within = cells >= 0
+    for shift in ((0, 1), (0, -1), (1, 0), (-1, 0)):
+        within &= np.roll(cells, shift, (0, 1)) == cells
+    assert within.mean() > 0.01
+    expected = colours(values[cells], *limits)
+    assert np.abs(picture - expected)[within].max() <= 1

@@ -11,11 +11,21 @@ import curvilinear_program as program
 import numpy as np
 import pytest
 from conftest import mpirun, read_table
+from image_oracle import check_cells, pixels, rays
+from test_unstructured_slices import samples
 from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkFiltersVerdict import vtkCellSizeFilter
 from vtkmodules.vtkIOHDF import vtkHDFReader
 
 HERE = Path(__file__).parent
+SIZE = (200, 160)
+LOOK = f"""\
+          size: {list(SIZE)}
+          samples: 1
+          labels: false
+          outline: false
+          camera: {{parallel: true, height: 16, position: [0, 0, 50], focal_point: [0, 0, 0],
+                   up: [0, 1, 0]}}"""
 TEXT = f"""
 output: results
 SIDECARS
@@ -33,11 +43,21 @@ analyses:
     stages:
       - statistics: {{fields: [ring_u]}}
       - histogram: {{field: ring_u, bins: 5, range: [-2.0, 2.0]}}
+      - slice: {{field: ring_u, pixels: 90}}
+      - image:
+          name: ring
+{LOOK}
+          draw: [slice: {{field: ring_u, limits: [-2, 4]}}]
       - write_vtkhdf: {{fields: [ring_u], durable: false}}
   shell:
     every: 1 steps
     stages:
       - statistics: {{fields: [shell_u]}}
+      - slice: {{field: shell_u, position: 2.0, pixels: 90}}
+      - image:
+          name: shell
+{LOOK}
+          draw: [slice: {{field: shell_u, axis: z, at: 2.0, limits: [-2, 4]}}]
       - write_vtkhdf: {{fields: [shell_u], durable: false}}
 """
 PLACES = {
@@ -97,6 +117,38 @@ def test_cells_weigh_by_volume(results, mesh):
             np.testing.assert_allclose(bins["volume"], found, rtol=1e-12, atol=1e-15)
 
 
+def cells_at(mesh, places, step):
+    """The numbers of the cells at places [..., xy], x fastest; -1 where none is. The shell is seen
+    at the height of its second layer."""
+    cells = {"ring": program.RING, "shell": program.SHELL}[mesh]
+    turn = 2 * np.pi / (24 if mesh == "ring" else 48)
+    angle = np.arctan2(places[..., 1], places[..., 0]) % (2 * np.pi)
+    j = np.floor(angle / turn).astype(int)
+    # Faces are chords between rays: from the middle of one the angle to a place.
+    r = np.hypot(places[..., 0], places[..., 1])
+    chord = r * np.cos(angle - (j + 0.5) * turn) / np.cos(turn / 2)
+    i = np.searchsorted(program.radius(np.arange(cells[0] + 1.0), step), chord) - 1
+    is_inside = (i >= 0) & (i < cells[0]) & (j < cells[1])
+    layer = 0 if mesh == "ring" else cells[0] * cells[1]
+    return np.where(is_inside, layer + i + cells[0] * j, -1)
+
+
+@pytest.mark.parametrize("mesh", ["ring", "shell"])
+def test_slices_and_pictures_show_cells(results, mesh):
+    cells = {"ring": program.RING, "shell": program.SHELL}[mesh]
+    seen = rays(SIZE, (0, 0, 50), (0, 0, 0), (0, 1, 0), height=16).at(np.zeros(SIZE[::-1]))
+    for step in range(program.STEPS):
+        u = program.values([0] * len(cells), cells, step).ravel(order="F")
+        picture = pixels(results / f"{mesh}/{mesh}.{step:09}.png")
+        check_cells(picture, cells_at(mesh, seen[..., :2], step), u, (-2, 4))
+        table = read_table(results / f"{mesh}/slice_{mesh}_u_z.{step:09}.csv")
+        found = np.array([cells_at(mesh, at[:, :2], step) for at in samples(table, "z", 2.0)])
+        within = (found == found[0]).all(axis=0) & (found[0] >= 0)
+        assert within.sum() > 200
+        np.testing.assert_allclose(table["mean"][within], u[found[0][within]], rtol=1e-9)
+        assert np.isfinite(table["mean"][(found >= 0).any(axis=0)]).all()
+
+
 @pytest.mark.parametrize("mesh", ["ring", "shell"])
 def test_vtk_reads_them(results, mesh):
     cells = {"ring": program.RING, "shell": program.SHELL}[mesh]
@@ -120,7 +172,7 @@ def test_vtk_reads_them(results, mesh):
 
 def test_an_inverted_mesh_drops_the_publication(build, tmp_path):
     out = run(tmp_path, build, "network", "inverted1")
-    assert "has the volume -" in out and "right-handed" in out, out
+    assert "is inverted: its volume is -" in out and "right-handed" in out, out
     report = json.loads((tmp_path / "results/report.json").read_text())
     ring, shell = report["analyses"]  # an area has no sign
     assert (ring["publications"], ring["dropped"]) == (program.STEPS, 0), ring

@@ -12,6 +12,7 @@ import hierarchy
 import numpy as np
 import pytest
 from conftest import mpirun, read_table
+from image_oracle import colours, pixels
 
 HERE = Path(__file__).parent
 CATALOGUE = f"""
@@ -40,6 +41,9 @@ PLACES = {
 }
 
 
+PICTURES = {"leaves": ((144, 96), 4), "sea": ((240, 200), 10)}  # pixels, and cells of level 0
+
+
 def analyses() -> str:
     text = "analyses:\n"
     for way in WAYS:
@@ -58,6 +62,16 @@ def analyses() -> str:
         "      - flatten: {fields: [heat], level: 0, into: [flat], missing: -1}\n"
         "      - write_hdf5: {fields: [flat]}\n"
     )
+    text += "  pictures:\n    every: 1 steps\n    stages:\n"
+    for name, (size, height) in PICTURES.items():
+        x, y = height / 2 * size[0] / size[1], height / 2
+        field = "heat" if name == "sea" else "density, axis: z, at: 2.1"
+        text += (
+            f"      - image: {{name: {name}, size: {list(size)}, samples: 1, labels: false, "
+            f"outline: false, camera: {{position: [{x}, {y}, 50], focal_point: [{x}, {y}, 0], "
+            f"up: [0, 1, 0], parallel: true, height: {height}}}, "
+            f"draw: [slice: {{field: {field}, limits: [-3, 3]}}]}}\n"
+        )
     return text
 
 
@@ -105,6 +119,25 @@ def test_levels_are_flattened(place, build, tmp_path):
             wanted[box.cells] = hierarchy.heat(step)[box.cells]
         np.testing.assert_array_equal(found, wanted)
     check_leaves(results / "leaves")
+    check_pictures(results / "pictures")
+
+
+def check_pictures(folder: Path) -> None:
+    """Each pixel has the colour of the leaf in its middle; land has that of the ground."""
+    for step in range(hierarchy.STEPS):
+        fine = hierarchy.finest("density", step)[:, :, 4]
+        finest = np.repeat(np.repeat(fine, 144 // fine.shape[0], 0), 96 // fine.shape[1], 1)
+        sea = np.full(hierarchy.OCEAN, np.nan)
+        for box in hierarchy.ocean(step):
+            sea[box.cells] = hierarchy.heat(step)[box.cells]
+        for name, values in (("leaves", finest), ("sea", np.kron(sea, np.ones((20, 20))))):
+            picture = pixels(folder / f"{name}.{step:09d}.png")
+            upright = values.T[::-1]
+            expected = np.where(
+                np.isnan(upright)[..., None], 255, colours(np.nan_to_num(upright), -3, 3)
+            )
+            # The middles of pixels are in cells, since cells are whole numbers of them.
+            assert np.abs(picture - expected).max() <= 1, (name, step)
 
 
 def check_leaves(folder: Path) -> None:

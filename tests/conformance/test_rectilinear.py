@@ -12,6 +12,7 @@ import xarray
 from conftest import mpirun, read_table
 from datasets import read_raw
 from frames import Frame
+from image_oracle import check_cells, pixels
 from placements import cases, check_report
 from pool import results_of_case
 from scenes import Placement, Scene
@@ -32,6 +33,10 @@ COMMON = """
       - average: {field: v, onto: coarse, into: mean}
       - write_raw: {fields: [mean], name: means, durable: false}
 """
+
+
+SIZE = (240, 160)
+SEEN = {"pipe": ((1.0, 8.0), 4.0), "globe": ((150.0, 0.0), 240.0)}  # the middle, and the height
 
 
 @cache
@@ -93,6 +98,15 @@ def scene(name: str) -> Scene:
     )
     analyses = f"analyses:\n  all:\n    every: 1 steps{COMMON}      - slice: {{field: u"
     analyses += ", axis: y, position: 60, thickness: 40}\n" if name == "pipe" else "}\n"
+    (x, z), height = SEEN[name]
+    camera = f"[{x}, -500, {z}], focal_point: [{x}, 0, {z}], up: [0, 0, 1]"
+    if name == "globe":
+        camera = f"[{x}, {z}, 500], focal_point: [{x}, {z}, 0], up: [0, 1, 0]"
+    analyses += (
+        f"      - image: {{name: map, size: {list(SIZE)}, samples: 1, labels: false, outline: "
+        f"false, camera: {{position: {camera}, parallel: true, height: {height}}}, draw: [slice: "
+        f"{{field: v, component: 0, limits: [3, 7]{', axis: y, at: 60' * (name == 'pipe')}}}]}}\n"
+    )
     analyses += "  files:\n    every: 1 steps\n    stages:\n"
     analyses += "      - write_raw: {fields: [u, v], durable: false}\n"
     analyses += "      - write_hdf5: {fields: [u, v], name: h5, durable: false, chunk: "
@@ -139,6 +153,25 @@ def test_statistics(played):
                 }
                 for column, value in expected.items():
                     assert table[column + end][step] == pytest.approx(value, rel=1e-12), column
+
+
+def test_pictures_show_cells_at_their_coordinates(played):
+    name, results = played
+    ((x, z), height), x_faces = SEEN[name], faces(name)
+    columns = x + (np.arange(SIZE[0]) + 0.5 - SIZE[0] / 2) * height / SIZE[1]
+    rows = z + (SIZE[1] / 2 - np.arange(SIZE[1]) - 0.5) * height / SIZE[1]
+    across, up = (0, 1) if name == "globe" else (0, 2)
+    i, k = (np.searchsorted(x_faces[axis], at) - 1 for axis, at in ((across, columns), (up, rows)))
+    is_inside = (i >= 0) & (i < CELLS[name][across]), (k >= 0) & (k < CELLS[name][up])
+    cells = np.where(
+        is_inside[0][None] & is_inside[1][:, None], k[:, None] * CELLS[name][across] + i, -1
+    )
+    for frame in frames(name):
+        v = grid_of(name, frame["v"])[..., 0]
+        if name == "pipe":
+            v = v[:, np.searchsorted(x_faces[1], 60) - 1]
+        picture = pixels(results / f"all/map.{frame.step:09}.png")
+        check_cells(picture, cells, v.ravel(order="F"), (3, 7))
 
 
 def test_histogram(played):

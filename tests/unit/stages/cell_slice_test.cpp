@@ -26,11 +26,14 @@ struct Boxful {
   // pyramid on its face x = 2 and a tetrahedron.
   std::vector<int64_t> points = {0, 1, 2, 3,  4,  5, 6, 7, 1, 8,  5, 2,
                                  9, 6, 8, 10, 11, 9, 6, 8, 5, 10, 6};
+  pillion_mesh mesh{};
   pillion_connectivity cells{};
   pillion_array coordinates{};
   pillion_block raw{};
 
   stage::Block block() {
+    mesh.kind = PILLION_UNSTRUCTURED;
+    mesh.axes = 3;
     cells.types = types.data();
     cells.offsets = offsets.data();
     cells.points = points.data();
@@ -66,7 +69,7 @@ double linear(const Vec3& p) { return 1 + 2 * p[0] - 3 * p[1] + 0.5 * p[2]; }
 TEST_CASE("pieces fill cells") {
   Boxful scene;
   const auto block = scene.block();
-  CellPieces pieces(block);
+  CellPieces pieces(scene.mesh, block);
   double all = 0;
   for (int64_t c = 0; c < 4; ++c) {
     double volume = 0;
@@ -87,7 +90,7 @@ TEST_CASE("pieces fill cells") {
 TEST_CASE("planes across cells fill the pixels of their section") {
   Boxful scene;
   const auto block = scene.block();
-  CellPieces pieces(block);
+  CellPieces pieces(scene.mesh, block);
   Vec3 lo{{9, 9, 9}}, hi{{-9, -9, -9}};
   slice::enclose(pieces, 3, lo, hi);
   CHECK(hi[0] - lo[0] == 2);
@@ -118,6 +121,45 @@ TEST_CASE("planes across cells fill the pixels of their section") {
     }
 }
 
+TEST_CASE("cells of boxes are hexahedra at coordinates") {
+  // 3 x 2 x 1 cells, from cell (4, 0, 2) of the mesh.
+  const std::array<std::vector<double>, 3> faces = {
+      {{0, 1, 2, 3, 4, 6, 9, 13}, {0, 1, 3}, {0, 1, 2, 5}}};
+  pillion_mesh mesh{};
+  mesh.kind = PILLION_RECTILINEAR;
+  mesh.axes = 3;
+  pillion_block raw{};
+  raw.allocated = {{4, 0, 2}, {7, 2, 3}};
+  for (size_t d = 0; d < 3; ++d) {
+    mesh.coordinates[d] = faces[d].data();
+    mesh.cells[d] = static_cast<int64_t>(faces[d].size()) - 1;
+  }
+  // Its fifth cell is covered.
+  std::vector<uint8_t> bits = {0, 0, 0, 0, PILLION_CELL_REFINED, 0};
+  pillion_array flags{};
+  flags.data = bits.data();
+  flags.type = PILLION_UINT8;
+  flags.strides[0] = 1;
+  flags.strides[1] = 3;
+  flags.strides[2] = 6;
+  raw.flags = &flags;
+  CellPieces pieces(mesh, stage::Block(&raw));
+  auto& cells = pieces.cells();
+  REQUIRE(cells.count() == 6);
+  for (int64_t c = 0; c < 6; ++c) {
+    CAPTURE(c);
+    CHECK(cells.type(c) == 12);
+    CHECK(cells.is_part(c, 3) == (c != 4));
+    const double width = c % 3 == 0 ? 2 : c % 3 == 1 ? 3 : 4, height = c < 3 ? 1 : 2;
+    CHECK(cells.measure(c, *shape_of(12)).size == doctest::Approx(width * height * 3));
+  }
+  CHECK(cells.name(5) == "(6, 1, 2)");
+  const auto corner = cells.places(5)[6];
+  CHECK(corner[0] == 13);
+  CHECK(corner[1] == 3);
+  CHECK(corner[2] == 5);
+}
+
 TEST_CASE("a polygon that is not convex covers its pixels alone") {
   // A square of side 4 without the square of side 2 at its upper right.
   Boxful scene;
@@ -126,7 +168,7 @@ TEST_CASE("a polygon that is not convex covers its pixels alone") {
   scene.points = {0, 1, 2, 3, 4, 5};
   scene.offsets = {0, 6, 6, 6, 6};
   const auto block = scene.block();
-  CellPieces pieces(block);
+  CellPieces pieces(scene.mesh, block);
   slice::CellRaster raster(2, {{0, 0, 0}}, {{4, 4, 0}}, 4);
   Pixels pixels(raster);
   slice::flatten_cell(
