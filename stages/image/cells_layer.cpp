@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Layers of meshes whose cells are not all alike: planes through cells of three dimensions,
+// Layers of meshes whose cells have several shapes: planes through cells of three dimensions,
 // surfaces in them on which a field has a value, and cells of two dimensions as they are, of a
 // plane or of a body's surface.
 #include <algorithm>

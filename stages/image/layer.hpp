@@ -73,7 +73,7 @@ class Sources {
       case Arrangement::blocks: return stage::Input::blocks(source.fields).with_ghosts({2, 2, 2});
       case Arrangement::bricks:
         return stage::Input::powers_of_two(source.fields, source.sides).with_ghosts({1, 1, 1});
-      // Flags say which cells finer ones cover, or do not exist.
+      // Flags mark cells that finer ones cover.
       default: return stage::Input::as_shared(source.fields).with_levels();
     }
   }
@@ -112,8 +112,8 @@ std::unique_ptr<Layer> make_layer(const stage::Setup& setup, const stage::Value&
 std::unique_ptr<Layer> make_slice(const stage::Setup& setup, const stage::Value& map,
                                   Sources& sources);
 struct Plane;
-/// Whether pictures of a mesh are drawn cell by cell, each where its points are: cells are not
-/// alike, or some of them are missing.
+/// Whether pictures of a mesh are drawn cell by cell, each where its points are: cells have several
+/// shapes or sizes, or some of them are missing.
 bool draws_each_cell(const pillion_field_description& field);
 /// Of such a mesh.
 std::unique_ptr<Layer> make_slice_of_cells(const stage::Value& map, const Colouring& colours,

@@ -104,7 +104,7 @@ TEST_CASE("no analysis starves, whatever the sizes and the load") {
     return static_cast<int64_t>(random() % static_cast<uint64_t>(n));
   };
   int64_t starved = 0;
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < 150; ++round) {
     std::vector<Played> analyses;
     size_t all = 0;
     for (int64_t a = 0; a < 1 + below(5); ++a) {

@@ -59,13 +59,21 @@ TEST_CASE("no owner gets more than its share and a box") {
 
 namespace {
 
-/// The last place on the curve before which no more than some bytes lie, found among all places at
-/// which a box may begin; on one rank that knows all.
-int64_t bytes_before(const std::vector<Load>& all, const model::Box& domain, uint64_t cut) {
-  int64_t bytes = 0;
-  for (const auto& load : all) bytes += key_of(load.box, domain) < cut ? load.bytes : 0;
-  return bytes;
-}
+/// All loads by their places on the curve, on one rank that knows all.
+class Curve {
+ public:
+  Curve(const std::vector<Load>& all, const model::Box& domain) {
+    for (const auto& load : all) keys_.emplace_back(key_of(load.box, domain), load.bytes);
+  }
+  [[nodiscard]] int64_t bytes_before(uint64_t cut) const {
+    int64_t bytes = 0;
+    for (const auto& [key, of_load] : keys_) bytes += key < cut ? of_load : 0;
+    return bytes;
+  }
+
+ private:
+  std::vector<std::pair<uint64_t, int64_t>> keys_;
+};
 
 }  // namespace
 
@@ -93,10 +101,11 @@ TEST_CASE("each cut is the last place before which an owner has no more than its
     int64_t total = 0;
     for (const auto& load : all) total += load.bytes;
     if (total == 0) continue;
+    const Curve curve(all, domain);
     for (size_t c = 0; c < cuts.size(); ++c) {
       const int64_t goal = total * static_cast<int64_t>(c + 1) / owners;
-      CHECK(bytes_before(all, domain, cuts[c]) <= goal);
-      CHECK(bytes_before(all, domain, cuts[c] + 1) > goal);
+      CHECK(curve.bytes_before(cuts[c]) <= goal);
+      CHECK(curve.bytes_before(cuts[c] + 1) > goal);
     }
   }
 }

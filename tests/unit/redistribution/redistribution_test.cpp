@@ -293,7 +293,7 @@ int64_t bytes_of(const std::string& key) {
 TEST_CASE("regrids leave mappings and memory where they were") {
   const comm::Communicator world(MPI_COMM_WORLD);
   const char* all = std::getenv("PILLION_TEST_ALL");
-  const int regrids = all != nullptr && std::string_view(all) != "0" ? 10'000 : 400;
+  const int regrids = all != nullptr && std::string_view(all) != "0" ? 10'000 : 200;
   TransferMemory memory(Neighbours(world), static_cast<size_t>(world.size()) * 200 * page);
   std::deque<std::unique_ptr<Redistribution>> plans;
   Random random(11);
