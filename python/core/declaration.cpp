@@ -98,7 +98,7 @@ int32_t input(const Setup& setup, const std::vector<std::string>& fields, int32_
               const std::string& key, const std::string& position, double halo,
               const std::string& select, const std::vector<int64_t>& values, int32_t axis,
               const std::array<int32_t, 3>& sides, const std::array<int64_t, 3>& ghosts,
-              bool levels) {
+              bool levels, bool at_points) {
   std::vector<const char*> names;
   for (const auto& name : fields) names.push_back(name.c_str());
   pillion_input_request request{};
@@ -114,6 +114,7 @@ int32_t input(const Setup& setup, const std::vector<std::string>& fields, int32_
   request.select_count = static_cast<int32_t>(values.size());
   request.axis = axis;
   request.with_levels = levels ? 1 : 0;
+  request.with_points = at_points ? 1 : 0;
   for (size_t d = 0; d < 3; ++d) {
     request.sides[d] = sides[d];
     request.ghosts[d] = ghosts[d];
@@ -182,7 +183,8 @@ void bind_setup(nb::module_& module) {
       .def("mesh", mesh, nb::arg("name"), nb::arg("path"))
       .def("input", input, nb::arg("fields"), nb::arg("layout"), nb::arg("key"),
            nb::arg("position"), nb::arg("halo"), nb::arg("select"), nb::arg("values"),
-           nb::arg("axis"), nb::arg("sides"), nb::arg("ghosts"), nb::arg("levels"))
+           nb::arg("axis"), nb::arg("sides"), nb::arg("ghosts"), nb::arg("levels"),
+           nb::arg("at_points"))
       .def("output", output, nb::arg("name"), nb::arg("like"), nb::arg("type"),
            nb::arg("components"), nb::arg("centering"), nb::arg("units"))
       .def("output_on", output_on, nb::arg("name"), nb::arg("input"), nb::arg("type"),

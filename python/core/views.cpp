@@ -59,14 +59,20 @@ Shape shape_of_elements(int64_t count, int64_t components, const Points& points,
   return out;
 }
 
+/// 1 along an axis along which values are at points of a mesh of boxes, one more than cells.
+int64_t more_along(uint32_t point_axes, int32_t axis) {
+  return point_axes >> static_cast<uint32_t>(axis) & 1u;
+}
+
 /// Of an array without axes there are `items` cells, points or particles.
 Shape shape_of(const stage::Block& block, const stage::Array& array, int32_t axes,
-               const Points& points, int64_t items) {
+               const Points& points, int64_t items, uint32_t point_axes) {
   if (!points.empty())
     return shape_of_elements(block.count(), array.components / product(points), points,
                              array.strides[0], array.strides[3]);
   Shape out;
-  for (int32_t d = 0; d < axes; ++d) out.add(block.hi()[d] - block.lo()[d], array.strides[d]);
+  for (int32_t d = 0; d < axes; ++d)
+    out.add(block.hi()[d] - block.lo()[d] + more_along(point_axes, d), array.strides[d]);
   if (axes == 0) out.add(items, array.strides[0]);
   if (array.components > 1) out.add(array.components, array.strides[3]);
   return out;
@@ -168,8 +174,9 @@ nb::tuple block(const Work& work, int32_t input, int32_t index, int32_t axes, bo
   nb::list arrays;
   for (int32_t a = 0; a < found.array_count(); ++a) {
     const auto array = found[a];
+    const auto& raw = *found.raw().arrays[a];
     const auto shape = shape_of(found, array, axes, points.at(static_cast<size_t>(a)),
-                                items_of(found.raw(), found.raw().arrays[a]->centering));
+                                items_of(found.raw(), raw.centering), raw.point_axes);
     arrays.append(array_of<nb::ro>(const_cast<void*>(array.data), shape, array.type, lease));
   }
   return nb::make_tuple(triple(found.lo(), axes), triple(found.hi(), axes),
@@ -195,8 +202,9 @@ nb::object produce(const Work& work, int32_t output, int32_t input, int32_t inde
   Shape shape;
   int64_t stride = components;
   for (int32_t d = 0; d < axes; ++d) {
-    const int64_t extent =
+    const int64_t cells =
         inner ? found.inner_hi()[d] - found.inner_lo()[d] : found.hi()[d] - found.lo()[d];
+    const int64_t extent = centering == PILLION_POINT ? cells + 1 : cells;
     shape.add(extent, stride);
     stride *= extent;
   }

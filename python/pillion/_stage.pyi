@@ -22,6 +22,7 @@ class Setup:
         sides: Sequence[int],
         ghosts: Sequence[int],
         levels: bool,
+        at_points: bool,
     ) -> int: ...
     def output(
         self, name: str, like: str, type: int, components: int, centering: int, units: str

@@ -343,7 +343,7 @@ _FIELD = _map(
         "type": ("Of its elements.", words("float64", "float32", "int32", "int64")),
         "components": ("Values of a cell, particle or point (default: 1).", _integer(1, 1000)),
         "centering": (
-            "Where the mesh has values: at cells; on an unstructured mesh also at points; on a "
+            "Where the mesh has values: at cells or, on meshes of cells, at points; on a "
             "spectral mesh also at the points of each element (default there: point).",
             words("cell", "point"),
         ),

@@ -83,8 +83,8 @@ Routes routes_for(std::span<const LayoutRequest* const> requests,
   for (const auto& [mesh, asked] : by_mesh) {
     auto& route = routes[mesh] = common_layout(catalogue.mesh(mesh).kind, asked);
     const auto needed = route.needed();
-    // No rank knows the boxes of all ranks.
-    if (has_open_sides(route)) route = {};
+    // No rank knows the boxes of all ranks; and cells would go without points at their corners.
+    if (has_open_sides(route) || catalogue.mesh(mesh).has_values_at_points) route = {};
     // Fields that stages produce have longer names, which the assignment does not know.
     if (model::is_counted(catalogue.mesh(mesh).kind) &&
         !std::all_of(needed.begin(), needed.end(),

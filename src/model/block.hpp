@@ -76,6 +76,12 @@ std::array<int64_t, 4> packed_strides(const Box& box, int32_t components);
 inline Box box_of(const Array& array, const Box& box) {
   return array.has_extents ? Box{{0, 0, 0}, array.extents} : box;
 }
+/// The indices of values at points of a mesh of boxes: one more than cells along each axis of it.
+inline void set_point_extents(const Mesh& mesh, const Box& box, Array& array) {
+  array.has_extents = true;
+  array.extents = {1, 1, 1};
+  for (int a = 0; a < mesh.axes; ++a) array.extents[static_cast<size_t>(a)] = box.extent(a) + 1;
+}
 /// Bytes of its values, packed.
 inline size_t bytes_of(const Array& array, const Box& box) {
   return size_of(array.type) * static_cast<size_t>(array.components) *

@@ -172,10 +172,13 @@ Centering read_centering(const Value& value, const Mesh& mesh) {
         fmt::format("mesh '{}' is of kind 'particles', whose fields have no centering", mesh.name));
   const std::string& text = value.as_text();
   if (text == "cell") return Centering::Cell;
-  if (text == "point" && (mesh.kind == MeshKind::Spectral || has_points(mesh.kind) ||
-                          mesh.kind == MeshKind::Curvilinear))
-    return Centering::Point;
-  if (text == "point" || text == "face" || text == "edge")
+  if (text == "point") {
+    if (mesh.is_whole()) return Centering::Point;
+    value.fail(fmt::format("mesh '{}' has {}, where values at points are not supported yet",
+                           mesh.name,
+                           mesh.levels() > 1 ? "levels of refinement" : "missing cells"));
+  }
+  if (text == "face" || text == "edge")
     value.fail(fmt::format("centering {} is not supported yet on a mesh of kind {}", text,
                            name_of(mesh.kind)));
   if (text == "points") value.fail("unknown centering 'points'; it is called 'point' here");
@@ -421,7 +424,14 @@ void Catalogue::put(Mesh mesh) {
     put(Field{point_ids_of(name), name, "", ElementType::Int64, 1, Centering::Point});
     put(Field{topology_of(name), name, "", ElementType::Uint8, 1, Centering::Natural});
   }
+  note_points(mesh);
   meshes_.push_back(std::move(mesh));
+}
+
+void Catalogue::note_points(Mesh& mesh) const {
+  mesh.has_values_at_points = std::any_of(fields_.begin(), fields_.end(), [&](const Field& field) {
+    return field.mesh == mesh.name && is_at_corners(mesh, field);
+  });
 }
 
 namespace {
@@ -464,6 +474,7 @@ void Catalogue::add_levels() {
 void Catalogue::put(Field field) {
   std::erase_if(fields_, [&](const Field& f) { return f.name == field.name; });
   fields_.push_back(std::move(field));
+  for (auto& mesh : meshes_) note_points(mesh);
 }
 
 void Catalogue::put(Scalar scalar) {

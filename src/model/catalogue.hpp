@@ -106,6 +106,9 @@ struct Mesh {
   Faces faces{};     ///< of a rectilinear mesh; empty if the program sets them
   std::string of{};  ///< an unstructured mesh whose boundary this one is, or ""
   std::vector<std::string> patches{};  ///< names of the parts of a boundary
+  /// Of a mesh of boxes: some field of it has values at points, which blocks share at their
+  /// borders.
+  bool has_values_at_points = false;
 
   [[nodiscard]] int levels() const { return static_cast<int>(ratios.size()) + 1; }
   /// Whether blocks have each cell of the mesh once, so that it can be divided again.
@@ -145,6 +148,15 @@ struct Field {
 Centering centering_of(const Mesh& mesh, const Field& field);
 /// Values of one component in one item: the points of an element where a field has values at each.
 int32_t points_of(const Mesh& mesh, const Field& field);
+/// Whether a field of a mesh of boxes has values at the corners of cells, one more along each axis
+/// of the mesh than there are cells.
+inline bool is_at_corners(const Mesh& mesh, const Field& field) {
+  return has_boxes(mesh.kind) && centering_of(mesh, field) == Centering::Point;
+}
+/// Whether blocks of a mesh go to where a division has them: not if they share points.
+inline bool can_be_divided(const Mesh& mesh) {
+  return can_be_divided(mesh.kind) && !mesh.has_values_at_points;
+}
 /// Values in one cell, particle or element.
 inline int32_t values_of(const Mesh& mesh, const Field& field) {
   return field.components * points_of(mesh, field);
@@ -205,6 +217,8 @@ class Catalogue {
   void check_parents(base::Diagnostics* mistakes) const;
   void put(Mesh mesh);
   void put(Field field);
+  /// Notes whether fields of a mesh have values at points.
+  void note_points(Mesh& mesh) const;
   void put(Scalar scalar);
   // Adding to a deque leaves references to what is in it good.
   std::deque<Mesh> meshes_;

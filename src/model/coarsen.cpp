@@ -32,7 +32,9 @@ int64_t coarsening_factor(const Mesh& mesh, int level) {
   if (level < 0 || level > max_coarsening)
     base::fail(ErrorCode::Internal, "coarsening level {} of mesh '{}' is not between 0 and {}",
                level, mesh.name, max_coarsening);
-  if (mesh.levels() > 1 || has_points(mesh.kind) || mesh.kind == MeshKind::Curvilinear) return 1;
+  if (mesh.levels() > 1 || has_points(mesh.kind) || mesh.kind == MeshKind::Curvilinear ||
+      mesh.has_values_at_points)
+    return 1;
   // Rounded up, so that never more remains than was asked for.
   const int64_t doublings = has_boxes(mesh.kind) ? ceil_div(level, mesh.axes) : level;
   return int64_t{1} << doublings;

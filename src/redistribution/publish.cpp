@@ -113,7 +113,7 @@ SendPlan::SendPlan(Meshes& meshes, int coarsening, const Destination& to)
   };
   // Whatever the meshes are called, messages hold blocks first, then regions, then particles.
   for (auto& [name, mesh] : meshes)
-    if (model::can_be_divided(to.catalogue->mesh(name).kind) && kind_of(name) == Layout::AsShared)
+    if (model::can_be_divided(to.catalogue->mesh(name)) && kind_of(name) == Layout::AsShared)
       take_blocks(name, mesh, coarsening, to);
   for (auto& [name, mesh] : meshes)
     if (layout::is_division(kind_of(name))) {

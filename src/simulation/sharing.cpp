@@ -108,16 +108,11 @@ bool Sharing::put_axes(const model::Field& field, int32_t axes, const int64_t* l
   return false;
 }
 
-// Points are one more than cells along each axis of the mesh.
 model::Array Sharing::array_in(const model::Field& field, const Box& box,
                                int32_t components) const {
   const auto& mesh = catalogue_.mesh(field.mesh);
   model::Array array{nullptr, field.type, field.components};
-  if (model::centering_of(mesh, field) == model::Centering::Point) {
-    array.has_extents = true;
-    array.extents = {1, 1, 1};
-    for (int a = 0; a < mesh.axes; ++a) array.extents[static_cast<size_t>(a)] = box.extent(a) + 1;
-  }
+  if (model::is_at_corners(mesh, field)) model::set_point_extents(mesh, box, array);
   array.strides = model::packed_strides(model::box_of(array, box), components);
   return array;
 }

@@ -147,7 +147,22 @@ void check_whole(const pillion_setup& setup, const Request& request, const std::
                         field, field));
 }
 
-void check_request(const pillion_setup& setup, const Request& request, bool with_levels) {
+/// Stages that do not know of values at points get cells only.
+void check_points(const pillion_setup& setup, const Request& request, const std::string& name,
+                  bool with_points) {
+  const auto& mesh = setup.catalogue->mesh(name);
+  for (const auto& field : request.fields) {
+    if (!model::is_at_corners(mesh, setup.catalogue->field(field))) continue;
+    if (with_points && request.kind == Kind::AsShared) continue;
+    place_of(setup, field)
+        .fail(fmt::format("field '{}' has values at points of {} '{}'; stage '{}' reads values at "
+                          "cells",
+                          field, called(mesh.kind), name, setup.stage));
+  }
+}
+
+void check_request(const pillion_setup& setup, const Request& request,
+                   const pillion_input_request& wanted) {
   if (request.fields.empty()) setup.parameters.fail("a stage asked for an input without fields");
   std::string mesh;
   for (const auto& name : request.needed()) {
@@ -161,16 +176,8 @@ void check_request(const pillion_setup& setup, const Request& request, bool with
                       name, field.mesh, request.fields.front(), mesh));
   }
   const auto kind = setup.catalogue->mesh(mesh).kind;
-  if (!with_levels || request.kind != Kind::AsShared) check_whole(setup, request, mesh);
-  if (kind == model::MeshKind::Curvilinear)
-    for (const auto& name : request.fields)
-      if (model::centering_of(setup.catalogue->mesh(mesh), setup.catalogue->field(name)) ==
-          model::Centering::Point)
-        place_of(setup, name)
-            .fail(
-                fmt::format("field '{}' has values at points of the curvilinear mesh '{}'; stages "
-                            "read fields at its cells, and its coordinates",
-                            name, mesh));
+  if (wanted.with_levels == 0 || request.kind != Kind::AsShared) check_whole(setup, request, mesh);
+  check_points(setup, request, mesh, wanted.with_points != 0);
   if (request.kind == Kind::AsShared) {
     if (!request.select.empty()) setup.parameters.fail("blocks as shared cannot be selected from");
     return;
@@ -261,7 +268,7 @@ int32_t add_input(pillion_setup& setup, const pillion_input_request& wanted) {
   }
   request.select = text_or_empty(wanted.select);
   request.select_values.assign(wanted.select_values, wanted.select_values + wanted.select_count);
-  check_request(setup, request, wanted.with_levels != 0);
+  check_request(setup, request, wanted);
   if (request.kind == Kind::AsShared)
     request.geometry =
         model::geometry_fields(setup.catalogue->mesh(layout::mesh_of(request, *setup.catalogue)));
@@ -293,7 +300,8 @@ void check_centering(const model::Field& field, const model::Mesh& mesh) {
   const bool is_supported =
       field.centering == Centering::Natural ||
       (field.centering == Centering::Cell && mesh.kind != model::MeshKind::Particles) ||
-      (field.centering == Centering::Point && (is_spectral || model::has_points(mesh.kind)));
+      (field.centering == Centering::Point && (is_spectral || model::has_points(mesh.kind) ||
+                                               (model::has_boxes(mesh.kind) && mesh.is_whole())));
   if (!is_supported)
     base::fail(ErrorCode::Plugin,
                "field '{}' cannot be produced with centering {}, which is not supported on mesh "

@@ -121,7 +121,7 @@ void DirectReceiver::balance(const PublicationHeader& agreed, const Routes& rout
                              const model::Catalogue& catalogue, Schema& schema,
                              const ReceivedMeshes& received) {
   for (const auto& [name, route] : routes) {
-    if (route.kind != layout::Kind::AsShared || !model::can_be_divided(catalogue.mesh(name).kind))
+    if (route.kind != layout::Kind::AsShared || !model::can_be_divided(catalogue.mesh(name)))
       continue;
     const auto mesh = model::coarse_mesh(catalogue.mesh(name), agreed.coarsening);
     std::vector<redistribution::Load> loads;

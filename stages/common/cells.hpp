@@ -27,6 +27,12 @@ inline bool has_equal_cells(const pillion_field_description& field) {
          !is_unstructured(field) && field.metric == PILLION_CARTESIAN && field.levels <= 1;
 }
 
+/// Whether values of a field of a mesh of boxes all have one weight. Of values at points, those on
+/// the border of a block weigh less: see weights_of().
+inline bool has_equal_weights(const pillion_field_description& field) {
+  return has_equal_cells(field) && field.centering != PILLION_POINT;
+}
+
 /// Fields as shared, for a stage that looks at flags and knows one level of refinement.
 inline stage::Input blocks_of_cells(const pillion_field_description& field,
                                     const std::vector<std::string>& fields) {
@@ -166,15 +172,27 @@ struct CellWeights {
 };
 
 /// The volumes of a block's cells, ghosts included; 1 of whatever has no cells in boxes, or of all
-/// cells of a mesh that has equal ones.
+/// cells of a mesh that has equal ones. Cells share their volumes evenly among the points at their
+/// corners; a point on the border of blocks weighs in each what the cells there give it.
 inline CellWeights weights_of(const pillion_mesh& mesh, const pillion_field_description& field,
                               const stage::Block& block) {
   CellWeights out;
   if (!has_boxes(field)) return out;
   out.flags = block.raw().flags;
-  if (has_equal_cells(field)) return out;
+  if (has_equal_weights(field)) return out;
   const CellSizes sizes(mesh, block.level());
+  const bool at_points = field.centering == PILLION_POINT;
   for (int axis = 0; axis < mesh.axes; ++axis) {
+    if (at_points) {
+      auto& along = out.along[static_cast<size_t>(axis)];
+      along.assign(static_cast<size_t>(block.hi()[axis] - block.lo()[axis]) + 1, 0);
+      for (size_t i = 0; i + 1 < along.size(); ++i) {
+        const double half = sizes.factor(axis, block.lo()[axis] + static_cast<int64_t>(i)) / 2;
+        along[i] += half;
+        along[i + 1] += half;
+      }
+      continue;
+    }
     if (sizes.is_even(axis)) {
       out.each *= sizes.factor(axis, 0);
       continue;

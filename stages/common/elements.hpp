@@ -92,8 +92,9 @@ inline Extent extent_of(const stage::Block& block, const pillion_field_descripti
   if (is_unstructured(field))
     return {field.centering == PILLION_POINT ? block.point_count() : block.count(), 1, 1};
   Extent extent = {1, 1, 1};
+  const int64_t more = field.centering == PILLION_POINT ? 1 : 0;
   for (int32_t axis = 0; axis < field.axes; ++axis)
-    extent[axis] = block.hi()[axis] - block.lo()[axis];
+    extent[axis] = block.hi()[axis] - block.lo()[axis] + more;
   return extent;
 }
 

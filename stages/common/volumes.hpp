@@ -71,7 +71,7 @@ class Weighing {
   /// Whether values have different weights, so that sums of these must be known. The same on every
   /// peer.
   [[nodiscard]] bool is_by_volume() const {
-    return elements_ || cells_ || (has_boxes(field_) && !has_equal_cells(field_));
+    return elements_ || cells_ || (has_boxes(field_) && !has_equal_weights(field_));
   }
 
   /// Of a block of that input; good until the next publication.

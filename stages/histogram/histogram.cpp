@@ -47,7 +47,7 @@ class Histogram final : public stage::Stage {
     values_ = static_cast<int32_t>(fields.size());
     weighing_.emplace(setup, quantities_[0].field(), setup["field"], by_mesh_);
     weighing_->add_to(fields);
-    input_ = setup.input(stage::Input::as_shared(fields).with_levels());
+    input_ = setup.input(stage::Input::as_shared(fields).with_levels().with_points());
     setup.product(table_name(quantities_) + ".csv");
     int64_t bins = 1;
     for (const auto& quantity : quantities_) bins *= quantity.bin_count();

@@ -20,7 +20,7 @@ class Magnitude final : public stage::Stage {
       : field_(field_of(setup, "field", 0, Numbers::any)),
         type_(field_.type == PILLION_FLOAT32 ? PILLION_FLOAT32 : PILLION_FLOAT64) {
     const auto name = setup["field"].text();
-    input_ = setup.input(stage::Input::as_shared({name}).with_levels());
+    input_ = setup.input(stage::Input::as_shared({name}).with_levels().with_points());
     output_ = setup.output(setup["into"].text(), name, type_, 1, field_.units);
   }
 

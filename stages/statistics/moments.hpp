@@ -174,7 +174,7 @@ class MomentSeries {
         weighing_(setup, field_, place, volumes) {
     std::vector<std::string> fields = {name};
     weighing_.add_to(fields);
-    input_ = setup.input(stage::Input::as_shared(fields).with_levels());
+    input_ = setup.input(stage::Input::as_shared(fields).with_levels().with_points());
     setup.product("statistics_" + name + ".csv");
   }
 

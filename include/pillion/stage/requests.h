@@ -61,7 +61,9 @@ typedef struct pillion_input_request {
   int32_t with_levels; /**< AS_SHARED: 1 if the stage takes blocks of several levels of refinement
                         * and meshes with missing cells. Flags mark the cells that finer blocks
                         * cover. With 0 the host refuses fields on such meshes. */
-  int32_t reserved;
+  int32_t with_points; /**< AS_SHARED: 1 if the stage takes values at points of meshes of boxes:
+                        * arrays with one more index than cells along each axis of the mesh, see
+                        * pillion_array. With 0 the host refuses such fields. */
 } pillion_input_request;
 
 /** A field that a stage produces. Where: on the blocks of the field `like`, which the stage reads

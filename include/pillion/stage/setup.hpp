@@ -28,6 +28,7 @@ struct Input {
   std::array<int64_t, 3> ghosts{};
   bool parts = false;
   bool levels = false;
+  bool points = false;
 
   /// Blocks as the simulation shares them.
   static Input as_shared(std::vector<std::string> fields) { return {.fields = std::move(fields)}; }
@@ -84,6 +85,12 @@ struct Input {
   /// of the mesh may be missing. Without this, fields on such meshes are refused. As shared only.
   [[nodiscard]] Input with_levels() && {
     levels = true;
+    return std::move(*this);
+  }
+  /// Fields may have values at points of meshes of boxes: one more than cells along each axis.
+  /// Without this, such fields are refused. As shared only.
+  [[nodiscard]] Input with_points() && {
+    points = true;
     return std::move(*this);
   }
   /// Only particles whose integer field has one of these values.
@@ -206,6 +213,7 @@ inline int32_t Setup::input(const Input& wanted) const {
   request.select_count = static_cast<int32_t>(wanted.select_values.size());
   request.in_parts = wanted.parts ? 1 : 0;
   request.with_levels = wanted.levels ? 1 : 0;
+  request.with_points = wanted.points ? 1 : 0;
   request.axis = wanted.axis;
   for (size_t d = 0; d < 3; ++d) {
     request.sides[d] = wanted.sides[d];

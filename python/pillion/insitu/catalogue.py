@@ -103,8 +103,8 @@ class FieldDescription:
 
     @property
     def is_at_points(self) -> bool:
-        """Whether it has a value at each point of an unstructured mesh."""
-        return self.mesh_kind == "unstructured" and self.centering == "point"
+        """Whether it has a value at each point of a mesh of cells."""
+        return self.mesh_kind not in ("particles", "spectral") and self.centering == "point"
 
     @property
     def points(self) -> int:

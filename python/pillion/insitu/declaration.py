@@ -48,6 +48,8 @@ class Input:
         values: the values of `select` to keep.
         levels: whether blocks may be of several levels of refinement and cells missing, for
             "as_shared"; see `Block.flags`. Otherwise fields on such meshes are refused.
+        points: whether fields may have values at points of meshes of boxes, for "as_shared". Their
+            arrays have one index more along each axis than cells. Otherwise they are refused.
     """
 
     fields: Sequence[str]
@@ -61,6 +63,7 @@ class Input:
     select: str = ""
     values: Sequence[int] = ()
     levels: bool = False
+    points: bool = False
 
 
 @dataclass(frozen=True)

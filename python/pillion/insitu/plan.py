@@ -103,6 +103,7 @@ def _shape(
         triple(wanted.sides),
         triple(wanted.ghosts),
         wanted.levels,
+        wanted.points,
     )
     places = {field: i for i, field in enumerate(wanted.fields)}
     points = [[field.points] * field.dimensions if field.points else [] for field in fields]
@@ -128,13 +129,11 @@ def _made(
     if kind not in NUMBERS:
         raise Error(f"output '{name}' cannot be of type '{kind}'")
     if output.centering not in CENTERINGS or (
-        like.mesh_kind not in ("spectral", "unstructured")
-        and output.centering not in ("", like.centering)
+        like.mesh_kind == "particles" and output.centering not in ("", like.centering)
     ):
         raise Error(
-            f"output '{name}' cannot have the centering '{output.centering}': on spectral and "
-            "unstructured meshes there are point and cell, and "
-            f"'{like.mesh}' is of kind '{like.mesh_kind}'"
+            f"output '{name}' cannot have the centering '{output.centering}': on meshes there are "
+            f"point and cell, and '{like.mesh}' is of kind '{like.mesh_kind}'"
         )
     units = like.units if output.units is None else output.units
     called, number_of_type = names.get(name, name), NUMBERS[kind]

@@ -147,7 +147,8 @@ class Session:
             array: anything that NumPy sees as an array without copying it (NumPy, PyTorch on the
                 CPU, …), of the field's type.
                 Uniform or rectilinear mesh: the box's shape, one extent per axis of the mesh, and
-                the components last if the field has several; any strides.
+                the components last if the field has several; any strides. Along each axis, a
+                field at points has one value more than the box has cells.
                 Particles: (count,) or (count, components), in one piece.
                 Spectral mesh: (count, n, n, n) or (count, components, n, n, n), in one piece. Here
                 n is order + 1, and the last index is along the first axis of the reference element.

@@ -87,6 +87,10 @@ class Block:
     axis of the reference element. A field with several components is indexed `[e, c, k, j, i]`. A
     field with one value for each element is indexed `[e]` or `[e, c]`.
 
+    On a mesh of boxes a field at points has one value more along each axis than cells:
+    `array[i, j, k]` is at the lower corner of cell lo + (i, j, k). Points that blocks share are in
+    each of these.
+
     On an unstructured mesh `array[i]` or `array[i, c]` is the value at cell or point i of the
     block, as the field's centering says. `coordinates` and `connectivity` define its points and
     cells.

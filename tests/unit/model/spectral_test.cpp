@@ -94,9 +94,9 @@ TEST_CASE("mistakes in spectral meshes are pointed at") {
        "once for each element"},
       {mesh + "fields:\n  xyz: {mesh: box, type: float64, components: 3, centering: pionts}\n",
        "f:3: unknown centering 'pionts'; did you mean 'point'?"},
-      {"meshes: {g: {kind: uniform, cells: [4]}}\nfields: {d: {mesh: g, type: int32, centering: "
-       "point}}\n",
-       "f:2: centering point is not supported yet on a mesh of kind uniform"},
+      {"meshes: {g: {kind: uniform, cells: [4], covered: partial}}\nfields: {d: {mesh: g, type: "
+       "int32, centering: point}}\n",
+       "f:2: mesh 'g' has missing cells, where values at points are not supported yet"},
       {"meshes: {g: {kind: particles}}\nfields: {d: {mesh: g, type: int32, centering: cell}}\n",
        "f:2: mesh 'g' is of kind 'particles', whose fields have no centering"},
       {mesh + "fields: {xyz: {mesh: box, type: float64, components: 3, centering: points}}\n",

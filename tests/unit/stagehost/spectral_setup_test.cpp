@@ -187,8 +187,8 @@ TEST_CASE("what is produced is centred as its model, or as the stage says") {
   CHECK(asking.produce("other", "xyz", 4, PILLION_FACE) ==
         "field 'other' cannot be produced with centering face, which is not supported on mesh "
         "'box' of kind spectral");
-  CHECK(Asking().produce("made", "heat", 1, PILLION_POINT) ==
-        "field 'made' cannot be produced with centering point, which is not supported on mesh "
+  CHECK(Asking().produce("made", "heat", 1, PILLION_FACE) ==
+        "field 'made' cannot be produced with centering face, which is not supported on mesh "
         "'grid' of kind uniform");
   CHECK(Asking().produce("made", "xyz", 1 << 26, PILLION_POINT).find("at each of 64 points") !=
         std::string::npos);

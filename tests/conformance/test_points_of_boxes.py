@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Values at points of uniform, rectilinear and curvilinear meshes at every placement, against NumPy
+on the whole mesh: each cell gives its volume in equal parts to the points at its corners."""
+
+import itertools
+import json
+import os
+import sys
+from pathlib import Path
+
+import h5py
+import numpy as np
+import points_program as program
+import pytest
+from conftest import mpirun, read_table
+
+HERE = Path(__file__).parent
+TEXT = f"""
+output: results
+SIDECARS
+meshes:
+  cube: {{kind: uniform, cells: {list(program.CUBE)}, length: [3.5, 6, 1]}}
+  plane: {{kind: rectilinear, metric: spherical, radius: 2.0,
+    coordinates: {[faces.tolist() for faces in program.FACES]}}}
+  ring: {{kind: curvilinear, cells: {list(program.RING)}, coordinates: ring_x}}
+fields:
+  t: {{mesh: cube, type: float64, centering: point}}
+  v: {{mesh: cube, type: float64, components: 3, centering: point}}
+  plane_t: {{mesh: plane, type: float64, centering: point}}
+  plane_c: {{mesh: plane, type: float64}}
+  ring_t: {{mesh: ring, type: float64, centering: point}}
+  ring_x: {{mesh: ring, type: float64, components: 2, centering: point}}
+analyses:
+  cube:
+    every: 1 steps
+    stages:
+      - magnitude: {{field: v, into: speed, at: simulation}}
+      - statistics: {{fields: [t, v, speed]}}
+      - histogram: {{field: t, bins: 4, range: [-1, 2]}}
+      - python: {{call: "POINTS:gather"}}
+  plane:
+    every: 1 steps
+    stages: [statistics: {{fields: [plane_t, plane_c]}}]
+  cells:
+    every: 1 steps
+    stages: [write_hdf5: {{fields: [plane_c], durable: false}}]
+  ring:
+    every: 1 steps
+    stages: [statistics: {{fields: [ring_t]}}]
+"""
+PLACES = {
+    "inside": (3, 0, ""),
+    "one": (1, 0, ""),
+    "network": (3, 2, "{ranks: 2, when_full: wait}"),
+    "node": (2, 1, "{per_node: 1, when_full: wait, memory: 4 MiB}"),
+}
+
+
+def run(folder: Path, build: Path, place: str, text: str, check: bool = True) -> str:
+    ranks, more, sidecars = PLACES[place]
+    if not sidecars:
+        text = text.replace(", at: simulation", "")
+    text = text.replace("SIDECARS", f"sidecars: {sidecars}" if sidecars else "")
+    text = text.replace("POINTS", str(HERE / "stages/points.py"))
+    (folder / "run.yaml").write_text(text)
+    env = os.environ | {"PYTHONPATH": f"{build / 'python'}:{HERE}"}
+    program = HERE / "points_program.py"
+    done = mpirun(ranks + more, sys.executable, program, env=env, cwd=folder, check=check)
+    return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module", params=PLACES)
+def results(request, build, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("points")
+    run(folder, build, request.param, TEXT)
+    report = json.loads((folder / "results/report.json").read_text())
+    for analysis in report["analyses"]:
+        assert analysis["publications"] == program.STEPS, analysis
+        assert analysis["dropped"] == 0 and analysis["disabled"] is None, analysis
+    return folder / "results"
+
+
+def of_points(volumes):
+    """Each cell gives its volume in equal parts to its corners."""
+    out = np.zeros([n + 1 for n in volumes.shape])
+    for corner in itertools.product((0, 1), repeat=volumes.ndim):
+        at = tuple(slice(c, c + n) for c, n in zip(corner, volumes.shape, strict=True))
+        out[at] += volumes / 2**volumes.ndim
+    return out
+
+
+def plane_volumes():
+    longitude, latitude = (np.radians(faces) for faces in program.FACES)
+    return 4 * np.diff(longitude)[:, None] * np.diff(np.sin(latitude))
+
+
+def ring_volumes():
+    squares = (1 + np.arange(program.RING[0] + 1.0)) ** 2
+    return np.repeat((np.diff(squares) * np.sin(0.4) / 2)[:, None], program.RING[1], axis=1)
+
+
+def check(table, step, values, weights):
+    mean = (values * weights).sum() / weights.sum()
+    assert table["volume"][step] == pytest.approx(weights.sum(), rel=1e-12)
+    assert table["mean"][step] == pytest.approx(mean, rel=1e-11, abs=1e-13)
+    spread = np.sqrt((weights * (values - mean) ** 2).sum() / weights.sum())
+    assert table["standard_deviation"][step] == pytest.approx(spread, rel=1e-11)
+    assert (table["min"][step], table["max"][step]) == (values.min(), values.max())
+
+
+def test_points_weigh_what_cells_give_them(results):
+    cube = of_points(np.full(program.CUBE, 3.5 * 6 / np.prod(program.CUBE)))
+    ring, plane = of_points(ring_volumes()), of_points(plane_volumes())
+    tables = {
+        name: read_table(results / f"{analysis}/statistics_{name}.csv")
+        for analysis, name in [("cube", "t"), ("cube", "speed"), ("plane", "plane_t"),
+                               ("plane", "plane_c"), ("ring", "ring_t")]
+    }  # fmt: skip
+    for step in range(program.STEPS):
+        at = program.values([0] * 3, program.CUBE, step)
+        speed = np.sqrt((program.vectors([0] * 3, program.CUBE, step) ** 2).sum(axis=-1))
+        check(tables["t"], step, at, cube)
+        check(tables["speed"], step, speed, cube)
+        check(tables["plane_t"], step, program.values([0] * 2, program.PLANE, step), plane)
+        check(tables["ring_t"], step, program.values([0] * 2, program.RING, step), ring)
+        cells = program.values([0] * 2, program.PLANE, step, more=0)
+        check(tables["plane_c"], step, cells, plane_volumes())
+        bins = read_table(results / f"cube/histogram_t.{step:09}.csv")
+        found, _ = np.histogram(at.ravel(), 4, (-1, 2), weights=cube.ravel())
+        np.testing.assert_allclose(bins["volume"], found, rtol=1e-12)
+
+
+def test_cells_of_the_same_mesh_go_in_a_layout(results):
+    for step in range(program.STEPS):
+        with h5py.File(next(results.glob(f"cells/**/*.{step:09}.h5"))) as file:
+            found = file["plane_c"][...]
+        wanted = program.values([0] * 2, program.PLANE, step, more=0)
+        np.testing.assert_array_equal(found, wanted.T)
+
+
+def test_python_sees_one_more_point_than_cells(results):
+    table = read_table(results / "cube/gather.csv")
+    for step in range(program.STEPS):
+        t = program.values([0] * 3, program.CUBE, step)
+        assert table["sum"][step] == pytest.approx(t.sum(), rel=1e-12)
+        assert table["speed"][step] == pytest.approx(
+            (program.vectors([0] * 3, program.CUBE, step) ** 2).sum(), rel=1e-12
+        )
+
+
+@pytest.mark.parametrize(
+    "stage, message",
+    [
+        ("slice: {field: t}", "field 't' has values at points of the uniform mesh 'cube'; stage"),
+        (
+            "image: {draw: [slice: {field: t}]}",
+            "field 't' has values at points of the uniform mesh",
+        ),
+        ("write_hdf5: {fields: [t]}", "field 't' has values at points of the uniform mesh"),
+    ],
+)
+def test_stages_of_cells_refuse_points(build, tmp_path, stage, message):
+    text = TEXT.split("analyses:")[0] + f"analyses: {{a: {{every: 1 steps, stages: [{stage}]}}}}\n"
+    assert message in run(tmp_path, build, "one", text, check=False)
