@@ -51,18 +51,22 @@ std::vector<StoredStep> steps_in(const std::string& text) {
   return out;
 }
 
+/// If it is not where most fields of such a mesh are.
+std::string where_it_is(const pillion_field_description& field) {
+  if (field.mesh_kind == PILLION_SPECTRAL)
+    return field.centering == PILLION_CELL ? " for each element" : "";
+  return field.centering == PILLION_POINT ? " at points" : "";
+}
+
 std::string contents_of(const WrittenFields& fields) {
   const auto& mesh = fields.mesh();
   std::string out = "mesh " + std::string(mesh.mesh);
-  for (int32_t d = 0; has_boxes(mesh) && d < mesh.axes; ++d)
-    out += " " + std::to_string(mesh.cells[d]);
+  const bool has_cells = has_boxes(mesh) || is_curvilinear(mesh);
+  for (int32_t d = 0; has_cells && d < mesh.axes; ++d) out += " " + std::to_string(mesh.cells[d]);
   if (mesh.mesh_kind == PILLION_SPECTRAL) out += " of order " + std::to_string(mesh.order);
   for (size_t f = 0; f < fields.names.size(); ++f)
     out += ", " + fields.names[f] + " of type " + std::to_string(fields.fields[f].type) + " x " +
-           std::to_string(fields.fields[f].components) +
-           (mesh.mesh_kind == PILLION_SPECTRAL && fields.fields[f].centering == PILLION_CELL
-                ? " for each element"
-                : "");
+           std::to_string(fields.fields[f].components) + where_it_is(fields.fields[f]);
   return out;
 }
 

@@ -104,25 +104,45 @@ def in_file_order(name: str, values: np.ndarray) -> np.ndarray:
 
 def read_raw(results: Path, index: str) -> dict[int, tuple[int, list[dict]]]:
     """By step: how coarse it is, and its blocks with arrays of all fields, read by NumPy. Values of
-    a particle, a cell or an element are a row."""
+    a particle, a cell, a point or an element are a row. Points and cells of blocks are arrays in
+    `points` and `cells`, by their names."""
     head = yaml.safe_load((results / index).read_text())
-    points = (head["mesh"].get("order", 0) + 1) ** head["mesh"].get("dimensions", 3)
     steps = {}
     for step in head["steps"]:
         blocks = yaml.safe_load((results / step["index"]).read_text())
         assert blocks["step"] == step["step"] and blocks["coarsening"] == step["coarsening"]
         for block in blocks["blocks"]:
             for field, offset in zip(head["fields"], block["offsets"], strict=True):
-                at_points = field.get("centering") == "point"
-                components = field["components"] * (points if at_points else 1)
+                rows, components = _rows_of(head["mesh"], block, field)
                 values = np.fromfile(
                     results / block["file"],
                     dtype=field["type"],
-                    count=block["count"] * components,
+                    count=rows * components,
                     offset=offset,
                 )
-                assert len(values) == block["count"] * components
+                assert len(values) == rows * components
                 shape = (-1, components) if components > 1 else (-1,)
                 block[field["name"]] = values.reshape(shape)
+            for what in ("points", "cells"):
+                for name, of in block.get(what, {}).items():
+                    if name == "file":
+                        continue
+                    path, count = results / block[what]["file"], int(np.prod(of["shape"]))
+                    values = np.fromfile(path, of["type"], count, offset=of["offset"])
+                    block[what][name] = values.reshape(of["shape"])
         steps[step["step"]] = (step["coarsening"], blocks["blocks"])
     return steps
+
+
+def _rows_of(mesh: dict, block: dict, field: dict) -> tuple[int, int]:
+    """How many rows a field has in a block, and values in a row."""
+    is_at_points = field.get("centering") == "point"
+    if "order" in mesh:
+        points = (mesh["order"] + 1) ** mesh.get("dimensions", 3)
+        return block["count"], field["components"] * (points if is_at_points else 1)
+    if not is_at_points:
+        return block["count"], field["components"]
+    if "lo" in block:
+        extent = np.subtract(block["hi"], block["lo"]) + 1
+        return int(np.prod(extent)), field["components"]
+    return block["point_count"], field["components"]

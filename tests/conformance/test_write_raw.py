@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Files of each rank, read by NumPy as their index says."""
 
+import itertools
 from functools import cache
 
+import mixed_cells as mixed
 import numpy as np
+import points_program as points
 import pytest
 from conftest import read_table
 from datasets import (
@@ -18,6 +21,9 @@ from datasets import (
 from placements import cases, check_report, placements
 from pool import results_of_case
 from scenes import Placement, Scene
+from test_points_of_boxes import TEXT as BOXES
+from test_points_of_boxes import run as run_boxes
+from test_unstructured import run as run_cells
 
 STAGE = "write_raw: {fields: [density, velocity, level, ids], durable: false}"
 ATOMS = "write_raw: {fields: [id, position, charge, kind], durable: false, at_once: 1}"
@@ -78,3 +84,123 @@ def test_every_particle(build, tmp_path):
         order, wanted = np.argsort(found["id"]), np.argsort(frame["id"])
         for field, values in frame.values.items():
             np.testing.assert_array_equal(found[field][order], values[wanted], field)
+
+
+CELLS = """
+output: results
+SIDECARS
+meshes: {box: {kind: unstructured, units: m}}
+fields:
+  u: {mesh: box, type: float64, units: K}
+  w: {mesh: box, type: float32, components: 3, centering: point}
+analyses: {a: {stages: [write_raw: {fields: [u, w], durable: false}]}}
+"""
+PLACES = ["inside", "network", "node"]
+
+
+def rows(values, offsets):
+    return [values[a:b].tolist() for a, b in itertools.pairwise(offsets)]
+
+
+def check_cells(results, steps, mesh_of=lambda step: step):
+    """Against the program's own lists; `mesh_of` is the step whose mesh a step has."""
+    found, wanted = read_raw(results / "a", "box.raw.yaml"), mixed.mesh()[1]
+    assert list(found) == steps
+    for step, (_, blocks) in found.items():
+        seen, of = np.zeros(len(wanted), int), mesh_of(step)
+        for block in blocks:
+            if block["count"] == 0:
+                assert block["point_count"] == 0 and block["u"].size == block["w"].size == 0
+                continue
+            ids, place = block["cells"]["ids"], block["points"]["ids"]
+            cells = [wanted[n] for n in ids]
+            np.testing.assert_array_equal(
+                block["points"]["coordinates"], mixed.positions(of)[place]
+            )
+            np.testing.assert_array_equal(block["w"].reshape(-1, 3), mixed.at_points(of)[place])
+            flags = block["cells"].get("flags", np.zeros(len(ids), np.uint8))
+            np.testing.assert_array_equal(
+                block["u"][flags == 0], mixed.at_cells(of)[ids[flags == 0]]
+            )
+            assert (block["u"][flags == 1] == 1e30).all()
+            seen += np.bincount(ids[flags == 0], minlength=len(wanted))
+            assert block["cells"]["types"].tolist() == [cell.type for cell in cells]
+            corners = place[block["cells"]["points"]]
+            assert rows(corners, block["cells"]["offsets"]) == [cell.points for cell in cells]
+            if "face_points" in block["cells"]:
+                faces = place[block["cells"]["face_points"]]
+                faces = np.array([*rows(faces, block["cells"]["face_offsets"]), None], object)
+                faces = faces[block["cells"]["polyhedron_faces"]]
+                faces = rows(faces, block["cells"]["polyhedron_offsets"])
+                assert faces == [cell.faces for cell in cells]
+            else:
+                assert not any(cell.faces for cell in cells)
+        assert (seen == 1).all()
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_cells_of_every_shape(build, tmp_path, place):
+    run_cells(tmp_path, build, place, CELLS)
+    check_cells(tmp_path / "results", list(range(mixed.STEPS)))
+    table = read_table(tmp_path / "results/a/write_box_raw.csv")
+    files = (tmp_path / "results/a/box_raw").glob("*.raw")
+    assert table["bytes"].sum() == sum(path.stat().st_size for path in files)
+
+
+@pytest.mark.parametrize("how", ["still:3", "again:3"])
+def test_cells_that_stay_are_written_once(build, tmp_path, how):
+    run_cells(tmp_path, build, "network", CELLS, how)
+    check_cells(tmp_path / "results", [0, 1, 2], lambda step: 0)
+    stored = sorted((tmp_path / "results/a/box_raw").glob("*.mesh.raw"))
+    assert [path.name[:13] for path in stored] == ["box.000000000"] * 2
+
+
+def test_steps_after_a_checkpoint_have_their_cells(build, tmp_path):
+    """They are written again, and no step refers to files of steps that were taken back."""
+    for how in ("until:2", "from:2", "from:2"):
+        run_cells(tmp_path, build, "inside", CELLS, how)
+    check_cells(tmp_path / "results", [0, 1, 2, 3])
+    text = (tmp_path / "results/a/box_raw/box.000000003.yaml").read_text()
+    assert "box.000000003.000000.mesh.raw" in text and "box.000000001" not in text
+
+
+POINTS = """
+  raw:
+    stages:
+      - write_raw: {fields: [t, v], durable: false}
+      - write_raw: {fields: [plane_t, plane_c], durable: false}
+      - write_raw: {fields: [ring_t], durable: false}
+"""
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_values_at_points_of_boxes(build, tmp_path, place):
+    text = BOXES[: BOXES.index("analyses:")] + "analyses:" + POINTS
+    run_boxes(tmp_path, build, place, text)
+    makers = {
+        "t": points.values,
+        "v": points.vectors,
+        "plane_t": points.values,
+        "plane_c": lambda lo, hi, step: points.values(lo, hi, step, more=0),
+        "ring_t": points.values,
+    }
+    for mesh, cells in {"cube": points.CUBE, "plane": points.PLANE, "ring": points.RING}.items():
+        steps = read_raw(tmp_path / "results/raw", f"{mesh}.raw.yaml")
+        assert list(steps) == list(range(points.STEPS))
+        for step, (_, blocks) in steps.items():
+            seen = np.zeros(cells, int)
+            for block in blocks:
+                lo, hi = block["lo"], block["hi"]
+                seen[tuple(slice(a, b) for a, b in zip(lo, hi, strict=True))] += 1
+                for field in makers.keys() & block.keys():
+                    wanted = makers[field](lo, hi, step)
+                    axes = len(cells)
+                    wanted = wanted.transpose(*range(axes)[::-1], *range(axes, wanted.ndim))
+                    np.testing.assert_array_equal(block[field].reshape(wanted.shape), wanted, field)
+                if mesh == "ring":
+                    wanted = points.ring_points(lo, hi).transpose(1, 0, 2)
+                    np.testing.assert_array_equal(block["points"]["coordinates"], wanted)
+            assert (seen == 1).all()
+    stored = sorted((tmp_path / "results/raw/ring_raw").glob("*.mesh.raw"))
+    # Points stay where they are, but ranks have other boxes from step 2 on.
+    assert {path.name[5:14] for path in stored} == {"000000000", "000000002"}

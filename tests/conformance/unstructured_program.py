@@ -10,9 +10,11 @@ import pillion
 FAULT = sys.argv[1] if len(sys.argv) > 1 else ""
 STEPS = mixed.STEPS
 # "still:N": the mesh of step 0 for N steps, shared once; "again:N": shared anew at each of them.
+# "until:N": N steps and a checkpoint; "from:N": from step N on, from the checkpoint.
 HOW, _, COUNT = FAULT.partition(":")
+FIRST, IS_STILL = (int(COUNT) if HOW == "from" else 0), HOW in ("still", "again")
 if COUNT:
-    FAULT, STEPS = "", int(COUNT)
+    FAULT, STEPS = "", (STEPS if HOW == "from" else int(COUNT))
 
 
 def cells_of(numbers, place):
@@ -69,14 +71,16 @@ def share(session, step):
     return kept
 
 
-with pillion.open("run.yaml") as session:
+with pillion.open("run.yaml", restart="state" if HOW == "from" else "") as session:
     if session.serve():
         raise SystemExit
-    for step in range(STEPS):
-        if not COUNT or HOW == "again" or step == 0:
-            kept = share(session, 0 if COUNT else step)
+    for step in range(FIRST, STEPS):
+        if not IS_STILL or HOW == "again" or step == 0:
+            kept = share(session, 0 if IS_STILL else step)
         try:
             session.step(step, 0.1 * step)
         except pillion.Error as error:
             print(f"rank {session.communicator.rank}: {error}")
             raise SystemExit from None
+    if HOW == "until":
+        session.checkpoint("state")

@@ -2,10 +2,8 @@
 // The stage `write_raw`: files of values, one for each rank and step, and a YAML index of their
 // blocks.
 
-#include <bit>
 #include <chrono>
 #include <cstdio>
-#include <list>
 #include <string>
 #include <vector>
 
@@ -14,6 +12,8 @@
 #include "../../common/options.hpp"
 #include "../fields.hpp"
 #include "../step_list.hpp"
+#include "geometry.hpp"
+#include "index.hpp"
 
 namespace pillion::stages::write_raw {
 
@@ -26,10 +26,14 @@ class WriteRaw final : public stage::Stage {
   void restore(stage::State& state) override;
 
  private:
-  [[nodiscard]] bool is_mesh() const { return has_boxes(fields_.mesh()); }
+  [[nodiscard]] bool is_mesh() const {
+    return has_boxes(fields_.mesh()) || is_curvilinear(fields_.mesh());
+  }
   [[nodiscard]] std::string path_of(int64_t step, const std::string& end) const;
   /// Writes what this peer has; returns the lines of the index for it.
-  std::string write_blocks(const stage::Step& step, const std::string& path, int64_t& bytes) const;
+  std::string write_blocks(const stage::Step& step, const std::string& path, int64_t& bytes);
+  [[nodiscard]] Extent extent_of(const stage::Block& block, size_t field) const;
+  [[nodiscard]] std::string place_of(const stage::Step& step, const stage::Block& block) const;
   void write_step_index(const stage::Step& step, const std::string& blocks) const;
   void write_index(const stage::Step& step) const;
   void note(const stage::Step& step, double seconds, int64_t bytes);
@@ -40,6 +44,7 @@ class WriteRaw final : public stage::Stage {
   int64_t at_once_;
   int32_t input_ = 0;
   write::StepList steps_;
+  GeometryFiles geometry_;
   bool has_begun_ = false;
   std::vector<int64_t> written_, bytes_;  ///< steps, and what they took
   std::vector<double> seconds_;
@@ -47,77 +52,11 @@ class WriteRaw final : public stage::Stage {
 
 namespace {
 
-/// In NumPy's notation.
-std::string type_name(pillion_type type) {
-  const std::string order = std::endian::native == std::endian::little ? "<" : ">";
-  switch (type) {
-    case PILLION_INT32: return order + "i4";
-    case PILLION_INT64: return order + "i8";
-    case PILLION_FLOAT32: return order + "f4";
-    default: return order + "f8";
-  }
-}
-
-std::string real(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.17g", value);
-  // YAML 1.1 readers take 1e-05 for a text unless there is a point.
-  std::string out = text;
-  const auto exponent = out.find('e');
-  if (exponent != std::string::npos && out.find('.') == std::string::npos)
-    out.insert(exponent, ".0");
-  return out;
-}
-
-std::string list(const int64_t* numbers, int32_t count) {
-  std::string out = "[";
-  for (int32_t n = 0; n < count; ++n) out += (n > 0 ? ", " : "") + std::to_string(numbers[n]);
-  return out + "]";
-}
-
-std::string list(const double* numbers, int64_t count = 3) {
-  std::string out = "[";
-  for (int64_t n = 0; n < count; ++n) out += (n > 0 ? ", " : "") + real(numbers[n]);
-  return out + "]";
-}
-
-std::string text_of(const pillion_domain& domain) {
-  const auto axis = [&](size_t d) { return domain.periodic[d] != 0 ? "true" : "false"; };
-  return "{lo: " + list(domain.lo) + ", hi: " + list(domain.hi) + ", tilt: " + list(domain.tilt) +
-         ", periodic: [" + axis(0) + ", " + axis(1) + ", " + axis(2) + "]" +
-         (domain.dimensions == 2 ? ", dimensions: 2}" : "}");
-}
-
-/// What the mesh's axes measure, if not lengths alone.
-std::string metric_of(const pillion_mesh& mesh) {
-  if (mesh.metric == PILLION_CARTESIAN) return "";
-  if (mesh.metric == PILLION_CYLINDRICAL) return ", metric: cylindrical";
-  return ", metric: spherical" + (mesh.radius > 0 ? ", radius: " + real(mesh.radius) : "");
-}
-
-/// Of the cells' faces, which a program may change at any step; nothing of other meshes.
-std::string coordinates_of(const pillion_mesh& mesh) {
-  if (mesh.kind != PILLION_RECTILINEAR) return "";
-  std::string out = "coordinates:\n";
-  for (int32_t d = 0; d < mesh.axes; ++d)
-    out += "  - " + list(mesh.coordinates[d], mesh.cells[d] + 1) + "\n";
-  return out;
-}
-
-/// Of each finer level to the one before, along each axis; nothing if there is one level.
-std::string ratios_of(const pillion_mesh& mesh) {
-  std::string out;
-  for (int32_t l = 0; l + 1 < mesh.levels; ++l) {
-    const int32_t* ratio = mesh.ratios + 3 * l;
-    const int64_t numbers[] = {ratio[0], ratio[1], ratio[2]};
-    out += (l > 0 ? ", " : ", ratios: [") + list(numbers, mesh.axes);
-  }
-  return out.empty() ? out : out + "]";
-}
-
+/// Nothing of values at cells in boxes, nor of particles.
 std::string centering(const pillion_field_description& field) {
-  if (field.mesh_kind != PILLION_SPECTRAL) return "";
-  return field.centering == PILLION_POINT ? ", centering: point" : ", centering: cell";
+  if (field.mesh_kind == PILLION_PARTICLES) return "";
+  if (field.centering == PILLION_POINT) return ", centering: point";
+  return field.mesh_kind == PILLION_SPECTRAL ? ", centering: cell" : "";
 }
 
 double seconds_now() {
@@ -127,13 +66,12 @@ double seconds_now() {
 }  // namespace
 
 WriteRaw::WriteRaw(stage::Setup& setup)
-    : fields_(setup, true),
+    : fields_(setup, true, true),
       name_(dataset_name(setup, fields_.mesh().mesh)),
       durable_(setup["durable"].boolean()),
       at_once_(integer_from(setup["at_once"], 0)),
       steps_(fields_, name_, name_ + ".raw.yaml", name_ + "_raw") {
-  fields_.expect_no_cells(setup, "write_raw");
-  input_ = setup.input(stage::Input::as_shared(fields_.names).with_levels());
+  input_ = setup.input(stage::Input::as_shared(fields_.names).with_levels().with_points());
   setup.memory(1);  // a packed copy
   setup.product(name_ + ".raw.yaml");
 }
@@ -163,40 +101,62 @@ void WriteRaw::run(stage::Step& step) {
   note(step, seconds_now() - begun, bytes);
 }
 
+/// Values of a field in a block: numbers of cells, points, particles or elements along each axis.
+Extent WriteRaw::extent_of(const stage::Block& block, size_t field) const {
+  const auto& of = fields_.fields[field];
+  const bool has_cells = is_mesh() || is_unstructured(of);
+  return has_cells ? stages::extent_of(block, of) : Extent{block.owned(), 1, 1};
+}
+
 std::string WriteRaw::write_blocks(const stage::Step& step, const std::string& path,
-                                   int64_t& bytes) const {
-  if (step.block_count(input_) == 0) return "";
-  UnfinishedFile file(std::filesystem::path(step.product_folder()) / path);
+                                   int64_t& bytes) {
+  const std::filesystem::path products = step.product_folder();
+  geometry_.begin(products, path.substr(0, path.size() - 3) + "mesh.raw");
+  if (step.block_count(input_) == 0) {
+    geometry_.finish(durable_);
+    return "";
+  }
+  UnfinishedFile file(products / path);
   OpenFiles files;
   std::string lines;
   for (int32_t b = 0; b < step.block_count(input_); ++b) {
     const auto block = step.block(input_, b);
-    int64_t extent[3] = {block.owned(), 1, 1};
-    lines += "  - {file: " + path;
-    if (is_mesh()) {
-      for (int32_t d = 0; d < fields_.mesh().axes; ++d) extent[d] = block.hi()[d] - block.lo()[d];
-      lines += ", lo: " + list(block.lo(), fields_.mesh().axes) +
-               ", hi: " + list(block.hi(), fields_.mesh().axes);
-      if (step.mesh(fields_.mesh().mesh).levels > 1)
-        lines += ", level: " + std::to_string(block.level());
-    }
-    lines += ", count: " + std::to_string(extent[0] * extent[1] * extent[2]) + ", offsets: [";
+    lines += "  - {file: " + path + place_of(step, block) + ", offsets: [";
     for (int32_t f = 0; f < block.array_count(); ++f) {
       const auto& array = block[f];
+      const auto extent = extent_of(block, static_cast<size_t>(f));
       const size_t size =
-          static_cast<size_t>(extent[0] * extent[1] * extent[2]) *
+          static_cast<size_t>(size_of(extent)) *
           write::WrittenFields::element_size(fields_.fields[static_cast<size_t>(f)]);
+      const int64_t along[3] = {extent[0], extent[1], extent[2]};
       const Bytes copy =
-          write::is_packed(array, extent) ? Bytes{} : write::close_packed(array, extent);
+          write::is_packed(array, along) ? Bytes{} : write::close_packed(array, along);
       const auto* values = copy.empty() ? static_cast<const std::byte*>(array.data) : copy.data();
       files.write(file.aside(), {values, size}, bytes);
       lines += (f > 0 ? ", " : "") + std::to_string(bytes);
       bytes += static_cast<int64_t>(size);
     }
-    lines += "]}\n";
+    lines += "]";
+    if (has_placed_points(fields_.mesh())) lines += geometry_.add(block, fields_.mesh().axes);
+    lines += "}\n";
   }
   file.finish(durable_);
+  bytes += geometry_.finish(durable_);
   return lines;
+}
+
+/// Entries of the index: which part of the mesh a block is, and how much it has.
+std::string WriteRaw::place_of(const stage::Step& step, const stage::Block& block) const {
+  const auto& mesh = fields_.mesh();
+  if (is_unstructured(mesh))
+    return ", count: " + std::to_string(block.count()) +
+           ", point_count: " + std::to_string(block.point_count());
+  if (!is_mesh()) return ", count: " + std::to_string(block.owned());
+  std::string out = ", lo: " + list(block.lo(), mesh.axes) + ", hi: " + list(block.hi(), mesh.axes);
+  if (step.mesh(mesh.mesh).levels > 1) out += ", level: " + std::to_string(block.level());
+  int64_t count = 1;
+  for (int32_t d = 0; d < mesh.axes; ++d) count *= block.hi()[d] - block.lo()[d];
+  return out + ", count: " + std::to_string(count);
 }
 
 void WriteRaw::write_step_index(const stage::Step& step, const std::string& blocks) const {
@@ -212,21 +172,8 @@ void WriteRaw::write_step_index(const stage::Step& step, const std::string& bloc
 
 void WriteRaw::write_index(const stage::Step& step) const {
   const auto& mesh = fields_.mesh();
-  std::string text = "mesh: {name: \"" + std::string(mesh.mesh) + "\"";
-  if (is_mesh()) {
-    text += ", cells: " + list(mesh.cells, mesh.axes);
-    if (mesh.mesh_kind == PILLION_UNIFORM)
-      text +=
-          ", origin: " + list(mesh.origin, mesh.axes) + ", length: " + list(mesh.length, mesh.axes);
-    else text += ", kind: rectilinear";
-    text += metric_of(step.mesh(mesh.mesh)) + ratios_of(step.mesh(mesh.mesh));
-    if (mesh.is_partial != 0) text += ", covered: partial";
-  }
   const bool is_spectral = mesh.mesh_kind == PILLION_SPECTRAL;
-  if (is_spectral)
-    text += ", order: " + std::to_string(mesh.order) + ", coordinates: \"" + mesh.coordinates +
-            "\"" + (mesh.axes == 2 ? ", dimensions: 2" : "");
-  text += "}\norder: \"";
+  std::string text = "mesh: " + text_of(step.mesh(mesh.mesh), mesh) + "\norder: \"";
   text += is_spectral
               ? "points of an element, the first axis fastest, then components, then elements"
               : "components, then the first axis, fastest";
