@@ -67,9 +67,9 @@ PLACES = {
 }
 
 
-def run(folder: Path, build: Path, place: str, *arguments: str) -> str:
+def run(folder: Path, build: Path, place: str, *arguments: str, text: str = TEXT) -> str:
     ranks, more, sidecars = PLACES[place]
-    text = TEXT.replace("SIDECARS", f"sidecars: {sidecars}" if sidecars else "")
+    text = text.replace("SIDECARS", f"sidecars: {sidecars}" if sidecars else "")
     (folder / "run.yaml").write_text(text)
     env = os.environ | {"PYTHONPATH": f"{build / 'python'}:{HERE}"}
     script = HERE / "curvilinear_program.py"

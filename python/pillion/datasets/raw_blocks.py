@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Blocks of raw files: the YAML index of the blocks, and reading a part of a field from the blocks
-that have some of it.
+"""Blocks of raw files: the YAML index of the blocks, their points and cells, and reading a part of
+a field from the blocks that have some of it.
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +19,52 @@ from pillion.yaml_text import ProductLoader, explained
 
 
 @dataclass(frozen=True)
+class RawArray:
+    """An array of the points or cells of a block."""
+
+    path: Path
+    dtype: np.dtype
+    shape: tuple[int, ...]
+    offset: int  # of its first value in the file
+
+    @property
+    def nbytes(self) -> int:
+        return math.prod(self.shape) * self.dtype.itemsize
+
+    def read(self) -> np.ndarray:
+        """Raises Error if the file cannot be read, or has ended before."""
+        out = np.empty(self.shape, self.dtype)
+        read_box(self.path, self.offset, self.dtype, self.shape, [(0, n) for n in self.shape], out)
+        return out
+
+
+Arrays = Mapping[str, RawArray]
+
+
+@dataclass(frozen=True)
 class RawBlock:
-    """A block of a step. Items are cells, particles or elements."""
+    """A block of a step. Items are cells, particles or elements. Points of boxes are those of the
+    box; only blocks of unstructured meshes have a range of points and `cells`."""
 
     path: Path
     box: Box  # of its items: [z, y, x] or, of particles and elements, which they are among all
     offsets: tuple[int, ...]  # in the file, by field
     level: int = 0  # of a mesh with levels: its items are cells of this one
+    id: int = 0  # that the block had in the run, of an unstructured mesh
+    point_range: tuple[int, int] | None = None  # which they are among all points
+    points: Arrays = field(default_factory=dict)  # `coordinates` and `ids`
+    cells: Arrays = field(default_factory=dict)  # by the names of `Session.share_cells`
 
     @property
     def count(self) -> int:
         return math.prod(hi - lo for lo, hi in self.box)
+
+    @property
+    def point_box(self) -> Box:
+        """The range of its points, those on its border included."""
+        if self.point_range is not None:
+            return [self.point_range]
+        return [(lo, hi + 1) for lo, hi in self.box]
 
 
 @dataclass(frozen=True)
@@ -44,6 +79,34 @@ class RawIndex:
     @property
     def items(self) -> int:
         return sum(block.count for block in self.blocks)
+
+    @property
+    def points(self) -> int:
+        """The number of points of an unstructured mesh; each block counts its own."""
+        return max((block.point_range[1] for block in self.blocks if block.point_range), default=0)
+
+    def expect_geometry(self) -> None:
+        """Raises Error unless files have the points and cells of all blocks."""
+        sizes: dict[Path, int] = {}
+        for block in self.blocks:
+            for array in (*block.points.values(), *block.cells.values()):
+                there = sizes.setdefault(array.path, _size_of(array.path))
+                if array.offset + array.nbytes > there:
+                    raise _cut_short(array.path, there, "points and cells need", array)
+
+
+def _size_of(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError as error:
+        raise Error(f"'{path}' cannot be read: {error.strerror}") from error
+
+
+def _cut_short(path: Path, there: int, what: str, array: RawArray) -> Error:
+    needed = array.offset + array.nbytes
+    return Error(
+        f"'{path}' cannot be read: it is cut short: it has {there} bytes, and {what} {needed}"
+    )
 
 
 def read_map(path: Path) -> dict[str, Any]:
@@ -81,9 +144,9 @@ def _read_index(path: Path) -> RawIndex:
         raise garbled(path, error) from error
 
 
-def _blocks(index: dict[str, Any], folder: Path) -> list[RawBlock]:
+def _blocks(index: dict[str, Any], folder: Path) -> Iterator[RawBlock]:
     """Files are named as seen from the folder of the head, which is that above the index."""
-    out, before = [], 0
+    before = points = 0
     for entry in index.get("blocks") or []:
         count = int(entry["count"])
         box: list[tuple[int, int]] = [(before, before + count)]
@@ -91,9 +154,31 @@ def _blocks(index: dict[str, Any], folder: Path) -> list[RawBlock]:
             ends = zip(reversed(entry["lo"]), reversed(entry["hi"]), strict=True)
             box = [(int(lo), int(hi)) for lo, hi in ends]
         before += count
-        offsets = tuple(int(offset) for offset in entry["offsets"])
-        level = int(entry.get("level", 0))
-        out.append(RawBlock(folder / str(entry["file"]), tuple(box), offsets, level))
+        point_range = None
+        if "point_count" in entry:
+            point_range = points, points + int(entry["point_count"])
+            points = point_range[1]
+        yield RawBlock(
+            folder / str(entry["file"]),
+            tuple(box),
+            tuple(int(offset) for offset in entry["offsets"]),
+            int(entry.get("level", 0)),
+            int(entry.get("id", 0)),
+            point_range,
+            _arrays(entry.get("points") or {}, folder),
+            _arrays(entry.get("cells") or {}, folder),
+        )
+
+
+def _arrays(entry: Mapping[str, Any], folder: Path) -> Arrays:
+    out = {}
+    for name, of in entry.items():
+        if name == "file":
+            continue
+        shape = tuple(int(n) for n in of["shape"])
+        out[str(name)] = RawArray(
+            folder / str(entry["file"]), np.dtype(of["type"]), shape, int(of["offset"])
+        )
     return out
 
 
@@ -112,10 +197,23 @@ class RawField:
     """A field of such a dataset: which of the blocks' fields it is, and what each item has."""
 
     name: str
-    number: int
+    number: int  # -1: the coordinates of points, which are with the points
     dtype: np.dtype
     inner: tuple[int, ...]  # components if there are several, then points of an element
     is_partial: bool = False  # blocks need not cover the mesh
+    is_at_points: bool = False  # of a mesh of cells: its items are points
+
+    def box_of(self, block: RawBlock) -> Box:
+        """The range of items that a block has of the field."""
+        return block.point_box if self.is_at_points else block.box
+
+    def array_of(self, block: RawBlock) -> RawArray:
+        """The field in a block."""
+        box = self.box_of(block)
+        if self.number < 0:
+            return block.points["coordinates"]
+        shape = (*(hi - lo for lo, hi in box), *self.inner)
+        return RawArray(block.path, self.dtype, shape, block.offsets[self.number])
 
     def read(self, index: RawIndex, box: Box, out: np.ndarray) -> None:
         """Reads a box of items into an array of its shape and `inner`, of a type that loses
@@ -126,52 +224,81 @@ class RawField:
         if self.is_partial:
             out[...] = np.nan if out.dtype.kind == "f" else 0
         missing = math.prod(hi - lo for lo, hi in box)
+        seen = np.zeros([hi - lo for lo, hi in box] if self.is_at_points else 0, bool)
         for block in index.blocks:
-            common = [(max(a, c), min(b, d)) for (a, b), (c, d) in zip(box, block.box, strict=True)]
+            ends = zip(box, self.box_of(block), strict=True)
+            common = [(max(a, c), min(b, d)) for (a, b), (c, d) in ends]
             if block.level > 0 or any(lo >= hi for lo, hi in common):
                 continue
             ends = zip(common, box, strict=True)
-            here = out[tuple(slice(lo - first, hi - first) for (lo, hi), (first, _) in ends)]
-            self._read_common(block, common, here)
+            here = tuple(slice(lo - first, hi - first) for (lo, hi), (first, _) in ends)
+            self._read_common(block, common, out[here])
+            if self.is_at_points:  # which blocks share
+                seen[here] = True
             missing -= math.prod(hi - lo for lo, hi in common)
-        if missing > 0 and not self.is_partial:
+        is_covered = seen.all() if self.is_at_points else missing == 0
+        if not self.is_partial and not is_covered:
             raise Error(f"'{index.path}' cannot be read: blocks of a step do not cover the mesh")
 
     def read_block(self, block: RawBlock, out: np.ndarray) -> None:
         """Reads all items of a block, as `read` does."""
-        self._read_common(block, block.box, out)
+        self._read_common(block, self.box_of(block), out)
 
     def _read_common(self, block: RawBlock, common: Box, out: np.ndarray) -> None:
-        ends = zip(common, block.box, strict=True)
+        ends = zip(common, self.box_of(block), strict=True)
         within = [(lo - first, hi - first) for (lo, hi), (first, _) in ends]
         inner: list[tuple[int, int]] = [(0, extent) for extent in self.inner]
-        shape = [hi - lo for lo, hi in block.box] + [*self.inner]
-        offset = block.offsets[self.number]
-        read_box(block.path, offset, self.dtype, shape, within + inner, out)
+        array = self.array_of(block)
+        read_box(array.path, array.offset, array.dtype, array.shape, within + inner, out)
 
     def expect_whole(self, index: RawIndex, shape: Sequence[int]) -> None:
         """Raises Error unless all files have what the blocks of a step should have, and all blocks
         together, of the coarsest level, have as many values as an array of this shape.
         """
-        found, each = 0, math.prod(self.inner)
         for block in index.blocks:
-            count = block.count * each
             if len(block.offsets) <= self.number or any(lo > hi for lo, hi in block.box):
                 raise Error(f"'{index.path}' cannot be read: a block of '{block.path}' is garbled")
-            try:
-                there = block.path.stat().st_size
-            except OSError as error:
-                raise Error(f"'{block.path}' cannot be read: {error.strerror}") from error
-            needed = block.offsets[self.number] + count * self.dtype.itemsize
-            if needed > there:
-                raise Error(
-                    f"'{block.path}' cannot be read: it is cut short: it has {there} bytes, and "
-                    f"field '{self.name}' needs {needed}"
-                )
-            found += count if block.level == 0 else 0
-        wanted = math.prod(shape)
+            array = self.array_of(block)
+            there = _size_of(array.path)
+            if array.offset + array.nbytes > there:
+                raise _cut_short(array.path, there, f"field '{self.name}' needs", array)
+        each = math.prod(self.inner)
+        found = sum(block.count for block in index.blocks if block.level == 0)
+        if self.is_at_points and all(block.point_range is None for block in index.blocks):
+            wanted = math.prod(n - 1 for n in shape[: len(shape) - len(self.inner)])
+        else:
+            found = index.points if self.is_at_points else found
+            wanted = math.prod(shape) // each
         if found != wanted and not self.is_partial:
             raise Error(
-                f"'{index.path}' cannot be read: its blocks have {found} values of field "
-                f"'{self.name}', and the mesh {wanted}"
+                f"'{index.path}' cannot be read: its blocks have {found * each} values of field "
+                f"'{self.name}', and the mesh {wanted * each}"
             )
+
+
+def fields_in(head: Mapping[str, Any]) -> list[RawField]:
+    """The fields of a dataset, from its head."""
+    mesh, out = head["mesh"], []
+    for number, entry in enumerate(head["fields"]):
+        components = int(entry["components"])
+        inner: tuple[int, ...] = (components,) if components > 1 else ()
+        is_at_points = entry.get("centering") == "point"
+        if is_at_points and "order" in mesh:
+            inner += (int(mesh["order"]) + 1,) * int(mesh.get("dimensions", 3))
+            is_at_points = False
+        is_partial = mesh.get("covered") == "partial"
+        dtype = np.dtype(entry["type"])
+        out.append(RawField(str(entry["name"]), number, dtype, inner, is_partial, is_at_points))
+    return out
+
+
+def coordinates_in(head: Mapping[str, Any], index: RawIndex) -> RawField | None:
+    """The coordinates of a curvilinear mesh, unless they are among the fields of the dataset."""
+    mesh = head["mesh"]
+    name = str(mesh.get("coordinates") or "")
+    if mesh.get("kind") != "curvilinear" or name in {str(f["name"]) for f in head["fields"]}:
+        return None
+    for block in index.blocks:
+        array = block.points["coordinates"]
+        return RawField(name, -1, array.dtype, array.shape[-1:], is_at_points=True)
+    return None

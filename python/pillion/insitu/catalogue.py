@@ -57,6 +57,10 @@ class Field:
         return self.mesh_kind == "particles"
 
     @property
+    def is_unstructured(self) -> bool:
+        return self.mesh_kind == "unstructured"
+
+    @property
     def is_in_blocks(self) -> bool:
         """Whether blocks have a level, or need not cover the mesh."""
         return self.levels > 1 or self.is_partial

@@ -44,6 +44,8 @@ class Stored:
     raw: RawField | None = None  # in raw files
     domain: Domain | None = None  # of particles, if the file says it
     faces: tuple[np.ndarray, ...] = ()  # of a rectilinear mesh, by axis, if the file says it
+    kind: str = ""  # of the mesh, if raw files say it: "curvilinear", "unstructured"
+    is_beside: bool = False  # coordinates of points, which several datasets may have
 
     @property
     def has_known_order(self) -> bool:
@@ -107,7 +109,7 @@ def arrange(stored: Stored, field: Field, order: Order) -> Arrangement:
     # Scalars need no index for their one component.
     if field.components == 1 and len(stored.shape) + 1 == len(expected):
         out.pop()
-    if not _has_shape(stored.shape, out, field.is_particles):
+    if not _has_shape(stored.shape, out, _is_counted(field)):
         raise Error(
             f"{stored.place} has shape {list(stored.shape)}, but field '{field.name}' on mesh "
             f"'{field.mesh}' needs {_words_for(field, expected)}{_advice(stored, field, order)}"
@@ -138,21 +140,27 @@ def part_of(extents: list[int], rank: int, ranks: int) -> Part:
 
 
 def _indexed(field: Field, order: Order) -> Arrangement:
-    """The dimensions of an array of that field, as they are indexed. The number of particles is not
-    known, and 0 here.
+    """The dimensions of an array of that field, as they are indexed. The number of particles, or of
+    cells and points of an unstructured mesh, is not known, and 0 here.
     """
-    if field.is_particles:
+    if _is_counted(field):
         out = [Dimension(0, 0)]
     else:
-        out = [Dimension(axis, cells) for axis, cells in enumerate(field.cells)]
+        more = 1 if field.is_at_points else 0
+        out = [Dimension(axis, cells + more) for axis, cells in enumerate(field.cells)]
         if order == "zyx":
             out.reverse()
     return [*out, Dimension(COMPONENTS, field.components)]
 
 
-def _has_shape(shape: tuple[int, ...], expected: Arrangement, particles: bool) -> bool:
+def _is_counted(field: Field) -> bool:
+    """Whether the number of its values is each step's own."""
+    return field.is_particles or field.is_unstructured
+
+
+def _has_shape(shape: tuple[int, ...], expected: Arrangement, is_counted: bool) -> bool:
     wanted = [d.extent for d in expected]
-    if particles:
+    if is_counted:
         shape, wanted = shape[1:], wanted[1:] if shape else [-1]
     return list(shape) == wanted
 
@@ -161,11 +169,11 @@ def _words_for(field: Field, expected: Arrangement) -> str:
     shape = [d.extent for d in expected]
     if field.components == 1:
         shape.pop()
-    return "[" + ", ".join(map(str, ["n", *shape[1:]] if field.is_particles else shape)) + "]"
+    return "[" + ", ".join(map(str, ["n", *shape[1:]] if _is_counted(field) else shape)) + "]"
 
 
 def _advice(stored: Stored, field: Field, order: Order) -> str:
-    if field.is_particles:
+    if _is_counted(field):
         return ""
     other: Order = "xyz" if order == "zyx" else "zyx"
     turned = _indexed(field, other)

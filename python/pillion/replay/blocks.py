@@ -1,26 +1,31 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Meshes whose files have blocks at levels of refinement: which blocks a rank reads and shares.
+"""Meshes that are shared in the blocks that their files have: those with levels of refinement or
+missing cells, and those whose blocks have points. Which blocks a rank reads and shares.
 
 Ranks get equal shares of the cells, in whole blocks, in the order in which files list them: by
 level, and within a level by place. Neighbours are mostly with one rank.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from pillion.datasets.plotfiles import Plotfile
-from pillion.datasets.raw_blocks import RawField, RawIndex
+from pillion.datasets.raw_blocks import Arrays, RawBlock, RawField, RawIndex
+from pillion.insitu.catalogue import Field
+from pillion.insitu.session import Session
 
 
 @dataclass(frozen=True)
 class SharedBlock:
-    """A block: its box, x first, in cells of its level."""
+    """A block: its box, x first, in cells of its level; of an unstructured mesh a number of cells
+    or points."""
 
     level: int
-    lo: tuple[int, ...]
-    extent: tuple[int, ...]
+    lo: tuple[int, ...] | None  # None of an unstructured mesh
+    extent: tuple[int, ...]  # of the values
     # Reads all values of a field into [z, y, x, component].
     read: Callable[[np.ndarray], None]
 
@@ -30,8 +35,8 @@ def own_blocks(sizes: Sequence[int] | np.ndarray, rank: int, ranks: int) -> rang
     all blocks.
     """
     ends = np.cumsum(np.asarray(sizes, dtype=np.int64))
-    if len(ends) == 0:
-        return range(0)
+    if len(ends) == 0 or ends[-1] == 0:
+        return range(len(ends) if rank == 0 else 0)
     # A block belongs to the rank in whose share of the cells its middle lies.
     middles = ends - np.asarray(sizes, dtype=np.int64) / 2
     owners = np.minimum((middles * ranks / ends[-1]).astype(np.int64), ranks - 1)
@@ -58,17 +63,66 @@ def blocks_of_plotfile(
     return out
 
 
+def own_raw_blocks(index: RawIndex, rank: int, ranks: int) -> list[RawBlock]:
+    """A rank's blocks: the same for all fields of a mesh, whatever wrote them."""
+    blocks = sorted(
+        index.blocks,
+        key=lambda block: (block.id, block.level, *(lo for lo, _ in block.box)),
+    )
+    return [blocks[n] for n in own_blocks([block.count for block in blocks], rank, ranks)]
+
+
 def blocks_of_raw(index: RawIndex, field: RawField, rank: int, ranks: int) -> list[SharedBlock]:
     """A rank's blocks of a field of raw files."""
-    blocks = sorted(index.blocks, key=lambda block: (block.level, *(lo for lo, _ in block.box)))
     out = []
-    for number in own_blocks([block.count for block in blocks], rank, ranks):
-        block = blocks[number]
+    for block in own_raw_blocks(index, rank, ranks):
         lo = tuple(a for a, _ in block.box)[::-1]
-        extent = tuple(b - a for a, b in block.box)[::-1]
+        extent = tuple(b - a for a, b in field.box_of(block))[::-1]
 
         def read(to: np.ndarray, block=block) -> None:  # type: ignore[no-untyped-def]
             field.read_block(block, to if field.inner else to[..., 0])
 
-        out.append(SharedBlock(block.level, lo, extent, read))
+        is_box = block.point_range is None
+        out.append(SharedBlock(block.level, lo if is_box else None, extent, read))
     return out
+
+
+def meshes_by_block(fields: Iterable[Field]) -> set[str]:
+    """The meshes whose fields are shared in the blocks of files, whatever these cover."""
+    return {
+        field.mesh
+        for field in fields
+        if field.is_in_blocks
+        or field.is_at_points
+        or field.mesh_kind in ("curvilinear", "unstructured")
+    }
+
+
+class CellSharing:
+    """Shares points and cells of unstructured meshes, and keeps what it has shared last: what
+    has not changed is not read again.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._shared: dict[str, list[tuple[Arrays, Arrays]]] = {}  # by mesh
+
+    def share(self, mesh: str, blocks: Sequence[RawBlock]) -> int:
+        """Returns the bytes that it took from files. Raises Error."""
+        now = [(block.points, block.cells) for block in blocks]
+        if self._shared.get(mesh) == now:
+            return 0
+        self._shared.pop(mesh, None)
+        bytes_read = 0
+        with self._session.blocks(mesh):
+            for number, (points, cells) in enumerate(now):
+                of_points = {name: array.read() for name, array in points.items()}
+                of_cells: dict[str, Any] = {name: array.read() for name, array in cells.items()}
+                self._session.share_points(
+                    mesh, of_points["coordinates"], ids=of_points.get("ids"), block=number
+                )
+                self._session.share_cells(mesh, **of_cells, block=number)
+                arrays = [*points.values(), *cells.values()]
+                bytes_read += sum(array.nbytes for array in arrays)
+        self._shared[mesh] = now
+        return bytes_read

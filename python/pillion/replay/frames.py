@@ -107,7 +107,9 @@ def make_frames(
         frame = frames.setdefault(one.step, Frame(one.step))
         frame.scalars |= one.scalars or {}
         first = frame.fields.setdefault(one.field, one.stored)
-        if first is not one.stored:
+        if first.is_beside and not one.stored.is_beside:
+            frame.fields[one.field] = one.stored
+        elif first is not one.stored and not one.stored.is_beside:
             raise Error(
                 f"field '{one.field}' is there twice at step {one.step}: in {first.place} and in "
                 f"{one.stored.place}"

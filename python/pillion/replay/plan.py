@@ -63,9 +63,9 @@ def make_plan(
     _set_domains(frames, used, options, fields)
     for frame in frames:
         for name, field in used.items():
+            _expect_cells(frame.fields[name], field)
             arrange(frame.fields[name], field, options.order)
             _expect_levels(frame.fields[name], field)
-            _expect_cells(frame.fields[name], field)
         _expect_particles(frame, used)
     return frames
 
@@ -74,9 +74,8 @@ def _expect_no_elements(fields: Iterable[Field]) -> None:
     for field in fields:
         if field.mesh_kind == "spectral":
             raise Error(
-                f"field '{field.name}' is on the spectral mesh '{field.mesh}'; fields of uniform "
-                "and rectilinear meshes and of particles can be replayed, those of spectral meshes "
-                "cannot yet"
+                f"field '{field.name}' is on the spectral mesh '{field.mesh}'; fields of all other "
+                "meshes can be replayed, those of spectral meshes cannot yet"
             )
 
 
@@ -89,6 +88,15 @@ def _expect_levels(stored: Stored, field: Field) -> None:
 
 
 def _expect_cells(stored: Stored, field: Field) -> None:
+    of_mesh = field.mesh_kind if field.mesh_kind in ("curvilinear", "unstructured") else ""
+    if stored.raw is None and (of_mesh or field.is_at_points):
+        raise Error(
+            f"{stored.place} cannot be field '{field.name}' "
+            + (f"on the {of_mesh} mesh '{field.mesh}'" if of_mesh else "at points of a mesh")
+            + ", which can be replayed from what write_raw has written"
+        )
+    if stored.raw is not None and stored.kind in ("curvilinear", "unstructured"):
+        _expect_kind(stored, field)
     if stored.format == "openpmd" and field.is_in_blocks:
         raise Error(
             f"{stored.place} does not list the boxes of mesh '{field.mesh}'; meshes with levels "
@@ -98,6 +106,21 @@ def _expect_cells(stored: Stored, field: Field) -> None:
         raise Error(
             f"{stored.place} lacks cells of its mesh; say `covered: partial` with mesh "
             f"'{field.mesh}'"
+        )
+
+
+def _expect_kind(stored: Stored, field: Field) -> None:
+    if field.mesh_kind != stored.kind:
+        raise Error(
+            f"{stored.place} is on a mesh of kind {stored.kind}, but mesh '{field.mesh}' is of "
+            f"kind {field.mesh_kind}"
+        )
+    assert stored.raw is not None
+    if field.is_at_points != stored.raw.is_at_points:
+        where = ("cells", "points")
+        raise Error(
+            f"{stored.place} has values at {where[stored.raw.is_at_points]}, but field "
+            f"'{field.name}' is declared at {where[field.is_at_points]}; set its `centering`"
         )
 
 

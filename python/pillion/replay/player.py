@@ -21,7 +21,14 @@ from pillion.insitu.session import Session
 from pillion.insitu.step import Domain
 from pillion.replay.agreement import together
 from pillion.replay.arrays import COMPONENTS, Arrangement, Part, Stored, arrange, part_of
-from pillion.replay.blocks import SharedBlock, blocks_of_plotfile, blocks_of_raw
+from pillion.replay.blocks import (
+    CellSharing,
+    SharedBlock,
+    blocks_of_plotfile,
+    blocks_of_raw,
+    meshes_by_block,
+    own_raw_blocks,
+)
 from pillion.replay.frames import Frame
 from pillion.replay.options import Order
 
@@ -140,6 +147,8 @@ class Player:
         self._order = order
         self._comm = comm
         self._files = FieldReader()
+        self._in_blocks = meshes_by_block(fields)
+        self._cells = CellSharing(session)
         self._boxes: dict[str, dict[int, tuple[int, int]]] = {}  # by mesh, and its axes
         self._memory: dict[str, np.ndarray] = {}  # by field
         self._domains: dict[str, Domain] = {}  # as they were set last
@@ -168,10 +177,12 @@ class Player:
         """Shares what this rank has of a frame; without reading it, if nothing is due."""
         self._set_domains(frame.domains)
         self._set_faces(frame.faces)
+        self._share_cells(frame)
         for field in self._fields:
             stored = frame.fields[field.name]
-            if stored.is_in_blocks and field.is_in_blocks:
-                self._share_blocks(field, stored, with_values)
+            if stored.is_in_blocks and field.mesh in self._in_blocks:
+                # A session looks at coordinates before anything is due.
+                self._share_blocks(field, stored, with_values or stored.is_beside)
                 continue
             arrangement = arrange(stored, field, self._order)
             box = self._box(field, arrangement)
@@ -200,8 +211,16 @@ class Player:
             turned = np.ascontiguousarray(turned)
         self._session.share(field.name, turned)
 
+    def _share_cells(self, frame: Frame) -> None:
+        """Shares this rank's points and cells of unstructured meshes, if they have changed."""
+        of = {field.mesh: field.name for field in self._fields if field.is_unstructured}
+        for mesh, name in of.items():
+            index = index_of(frame.fields[name].file)
+            blocks = own_raw_blocks(index, self._comm.rank, self._comm.size)
+            self._tally.bytes += self._cells.share(mesh, blocks)
+
     def _share_blocks(self, field: Field, stored: Stored, with_values: bool) -> None:
-        """Shares this rank's blocks at all levels, and takes back those of the step before."""
+        """Shares this rank's blocks, at all levels, and takes back those of the step before."""
         blocks = self._files.blocks(stored, self._comm.rank, self._comm.size)
         sizes = [math.prod(block.extent) * field.components for block in blocks]
         values = self._room(field, (sum(sizes),))

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 import pillion.idx
 from pillion.datasets.npy_files import expect_whole, read_head
 from pillion.datasets.plotfiles import FOLDER, is_plotfile, open_plotfile
-from pillion.datasets.raw_blocks import RawField, garbled, index_of, read_map
+from pillion.datasets.raw_blocks import (
+    RawField,
+    coordinates_in,
+    fields_in,
+    garbled,
+    index_of,
+    read_map,
+)
 from pillion.errors import Error
 from pillion.idx.origin import times_of
 from pillion.insitu.step import Domain
@@ -212,19 +219,21 @@ class Search:
     def _raw(self, path: str) -> None:
         head = read_map(Path(path))
         try:
-            fields = [field for field in _fields_of_raw(head, path) if self._is_used(field.dataset)]
+            fields = fields_in(head)
+            is_used = any(self._is_used(field.name) for field in fields)
             for entry in head["steps"] or []:
                 step, time = int(entry["step"]), float(entry["time"])
-                if not self._is_wanted(step) or not fields:
+                if not self._is_wanted(step) or not is_used:
                     continue
                 if int(entry["coarsening"]) > 1:
                     self.coarse.add(step)
                     continue
                 index = Path(path).parent / str(entry["index"])
-                is_mesh = "cells" in head["mesh"]
-                for field in fields:
-                    stored = _completed(field, index, is_mesh)
-                    self.found.append(Found(self._names.field(field.dataset), step, time, stored))
+                beside = coordinates_in(head, index_of(index))
+                found = fields if beside is None else [*fields, beside]
+                for field in filter(lambda field: self._is_used(field.name), found):
+                    stored = _stored_raw(head, field, index)
+                    self.found.append(Found(self._names.field(field.name), step, time, stored))
         except _GARBLED as error:
             raise garbled(Path(path), error) from error
 
@@ -258,34 +267,37 @@ def _stored_idx(
     return Stored(path, field.dtype.name, dtype, shape, "idx", name, step=step, parts=parts)
 
 
-def _fields_of_raw(head: dict[str, Any], path: str) -> list[Stored]:
-    """The fields of all steps. The number of particles is a step's own."""
-    cells = tuple(int(n) for n in head["mesh"].get("cells") or ())
-    levels = 1 + len(head["mesh"].get("ratios") or ())
-    is_partial = head["mesh"].get("covered") == "partial"
-    out = []
-    for number, entry in enumerate(head["fields"]):
-        name, kind, components = str(entry["name"]), str(entry["type"]), int(entry["components"])
-        dtype, inner = number_type(kind), (components,) if components > 1 else ()
-        raw = None if dtype is None else RawField(name, number, dtype, inner, is_partial)
-        shape = cells[::-1] + inner
-        out.append(Stored(path, kind, dtype, shape, "raw", name, levels=levels, raw=raw))
-    return out
-
-
-def _completed(field: Stored, path: Path, is_mesh: bool) -> Stored:
-    """With what a step says of its own: where its blocks are, how many particles it has and their
-    domain.
+def _stored_raw(head: Mapping[str, Any], field: RawField, path: Path) -> Stored:
+    """A field at a step. The numbers of particles, and of cells of unstructured meshes, are a
+    step's own, and so are domains.
     """
-    index = index_of(path)
-    shape = field.shape if is_mesh else (index.items, *field.shape)
-    if field.raw is not None:
-        field.raw.expect_whole(index, shape)
+    index, mesh = index_of(path), head["mesh"]
+    shape = tuple(int(n) for n in mesh.get("cells") or ())[::-1]
+    if field.is_at_points:
+        shape = tuple(n + 1 for n in shape) or (index.points,)
+    shape = shape or (index.items,)
+    dtype = number_type(field.dtype)
+    if dtype is not None:
+        field.expect_whole(index, shape + field.inner)
+        index.expect_geometry()
     try:
         domain = None if index.domain is None else _domain_of(index.domain)
     except _GARBLED as error:
         raise garbled(path, error) from error
-    return replace(field, path=str(path), shape=shape, domain=domain, faces=index.faces)
+    return Stored(
+        str(path),
+        field.dtype.str,
+        dtype,
+        shape + field.inner,
+        "raw",
+        field.name,
+        levels=1 + len(mesh.get("ratios") or ()),
+        raw=field,
+        domain=domain,
+        faces=index.faces,
+        kind=str(mesh.get("kind") or ""),
+        is_beside=field.number < 0,
+    )
 
 
 def _domain_of(stored: Mapping[str, Any]) -> Domain:

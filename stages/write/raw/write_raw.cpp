@@ -149,7 +149,7 @@ std::string WriteRaw::write_blocks(const stage::Step& step, const std::string& p
 std::string WriteRaw::place_of(const stage::Step& step, const stage::Block& block) const {
   const auto& mesh = fields_.mesh();
   if (is_unstructured(mesh))
-    return ", count: " + std::to_string(block.count()) +
+    return ", id: " + std::to_string(block.id()) + ", count: " + std::to_string(block.count()) +
            ", point_count: " + std::to_string(block.point_count());
   if (!is_mesh()) return ", count: " + std::to_string(block.owned());
   std::string out = ", lo: " + list(block.lo(), mesh.axes) + ", hi: " + list(block.hi(), mesh.axes);

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Unstructured and curvilinear meshes, and values at points, from raw files: analyses give what
+they gave while the run went on, on any number of ranks."""
+
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from replaying import assert_same, replay
+from test_curvilinear import TEXT as CURVED
+from test_curvilinear import run as run_curved
+from test_points_of_boxes import TEXT as POINTS
+from test_points_of_boxes import run as run_points
+from test_unstructured import ANALYSES
+from test_unstructured import TEXT as CELLS
+from test_unstructured import run as run_cells
+
+RAW = "write_raw: {fields: [%s], name: %s, durable: false}"
+
+
+def without_pictures(text: str) -> str:
+    """Without what needs other libraries, and is slow."""
+    text = re.sub(r"      - image:\n(?:          .*\n| {19}.*\n)+", "", text)
+    return re.sub(r"      - (?:write_\w+|python): .*\n|  cells:\n.*\n.*write_hdf5.*\n", "", text)
+
+
+def files(**stages: str) -> str:
+    """An analysis that writes raw files of fields, by the names of datasets."""
+    return "  files:\n    every: 1 steps\n    stages:\n" + "".join(
+        f"      - {RAW % (fields, name)}\n" for name, fields in stages.items()
+    )
+
+
+LIVE = {
+    "cells": (run_cells, CELLS + ANALYSES, files(one="u", other="w"), 7),
+    "curved": (run_curved, CURVED, files(ring="ring_u", shell="shell_u"), 11),
+    "points": (
+        run_points,
+        POINTS,
+        files(cube="t, v", plane="plane_t, plane_c", ring="ring_t"),
+        9,
+    ),
+}
+
+
+@pytest.fixture(scope="module", params=[(name, at) for name in LIVE for at in ("inside", "node")])
+def live(request, build, tmp_path_factory):
+    name, place = request.param
+    run, text, raw, least = LIVE[name]
+    folder = tmp_path_factory.mktemp(name)
+    text = without_pictures(text)
+    run(folder, build, place, text=text + raw)
+    return folder / "results", text, least
+
+
+@pytest.mark.parametrize(("ranks", "sidecars"), [(1, "{}"), (5, "{ranks: 2}")])
+def test_replayed(live, build, tmp_path, ranks, sidecars):
+    results, text, least = live
+    text = text.replace("SIDECARS", f"sidecars: {sidecars}").replace("results", "again")
+    if sidecars == "{}":
+        text = text.replace(", at: simulation", "").replace(", at: sidecar", "")
+    (tmp_path / "c.yaml").write_text(text)
+    replay(build, tmp_path, ranks, results / "files", "c.yaml")
+    tables = sorted(path for path in results.rglob("*.csv") if path.parent.name != "files")
+    assert len(tables) >= least
+    for path in tables:
+        assert_same(path, tmp_path / "again" / path.relative_to(results))
+
+
+def cut(folder: Path) -> None:
+    path = min(folder.glob("one_raw/*.mesh.raw"))
+    path.write_bytes(path.read_bytes()[:-8])
+
+
+def remove(folder: Path) -> None:
+    min(folder.glob("one_raw/*.mesh.raw")).unlink()
+
+
+def other_format(folder: Path) -> None:
+    shutil.rmtree(folder / "one_raw")
+    (folder / "one.raw.yaml").unlink()
+    for step in range(4):
+        np.save(folder / f"u.{step:09}.npy", np.zeros(9))
+
+
+def nothing(folder: Path) -> None:
+    pass
+
+
+WRONG = {  # by message: the mistake in files, and one in the configuration
+    "it is cut short: it has": (cut, "", ""),
+    "No such file": (remove, "", ""),
+    "cannot be field 'u' on the unstructured mesh 'box', which can be": (other_format, "", ""),
+    "has values at points, but field 'w' is declared at": (nothing, ", centering: point", ""),
+    "of kind unstructured, but mesh 'box' is of kind uniform": (
+        nothing,
+        "kind: unstructured",
+        "kind: uniform, cells: [2, 2], length: [1, 1]",
+    ),
+}
+
+
+def test_refused(build, tmp_path):
+    run_cells(tmp_path, build, "inside", CELLS + "analyses:\n" + files(one="u", other="w"))
+    for number, (message, (make, old, new)) in enumerate(WRONG.items()):
+        folder = tmp_path / str(number)
+        shutil.copytree(tmp_path / "results/files", folder / "files")
+        make(folder / "files")
+        text = CELLS.replace("SIDECARS", "").replace(old, new) if old else CELLS
+        text = (
+            text.replace("SIDECARS", "") + "analyses: {a: {stages: [statistics: {fields: [u, w]}]}}"
+        )
+        (folder / "c.yaml").write_text(text)
+        done = replay(build, folder, 1, "files", "c.yaml", check=False)
+        assert done.returncode == 1 and message in done.stderr, (message, done.stderr)
