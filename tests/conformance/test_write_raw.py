@@ -6,6 +6,7 @@ from functools import cache
 
 import mixed_cells as mixed
 import numpy as np
+import pillion
 import points_program as points
 import pytest
 from conftest import read_table
@@ -138,10 +139,44 @@ def check_cells(results, steps, mesh_of=lambda step: step):
         assert (seen == 1).all()
 
 
+def check_mesh(found, mesh, step):
+    """One step as `pillion.results` gives it: the blocks are one mesh."""
+    cells = [mixed.mesh()[1][n] for n in mesh.cell_ids]
+    np.testing.assert_array_equal(mesh.coordinates, mixed.positions(step)[mesh.point_ids])
+    assert mesh.types.tolist() == [cell.type for cell in cells]
+    corners = mesh.point_ids[mesh.points]
+    assert rows(corners, mesh.offsets) == [cell.points for cell in cells]
+    faces = rows(mesh.point_ids[mesh.face_points], mesh.face_offsets)
+    of_cells = rows(mesh.polyhedron_faces, mesh.polyhedron_offsets)
+    assert [[faces[f] for f in of] for of in of_cells] == [cell.faces for cell in cells]
+    assert mesh.parents is None and mesh.patches is None
+    own = mesh.flags == 0
+    assert sorted(mesh.cell_ids[own]) == list(range(len(mixed.mesh()[1])))
+    assert found["u"].dims == ("cell",) and found["w"].dims == ("point", "component3")
+    np.testing.assert_array_equal(found["u"][own], mixed.at_cells(step)[mesh.cell_ids[own]])
+    np.testing.assert_array_equal(found["w"], mixed.at_points(step)[mesh.point_ids])
+    assert found["u"].attrs["units"] == "K"
+
+
 @pytest.mark.parametrize("place", PLACES)
 def test_cells_of_every_shape(build, tmp_path, place):
     run_cells(tmp_path, build, place, CELLS)
     check_cells(tmp_path / "results", list(range(mixed.STEPS)))
+    results = pillion.results(tmp_path / "results")
+    every = results["a/box"]  # whose blocks change
+    assert every["u"].dims == every["step"].dims == ("cell",)
+    assert every["w"].dims == ("point", "component3") and every["point_step"].dims == ("point",)
+    for step in range(mixed.STEPS):
+        found, mesh = results.at("a/box", step), results.mesh("a/box", step)
+        check_mesh(found, mesh, step)
+        np.testing.assert_array_equal(every["u"][every["step"] == step], found["u"])
+        np.testing.assert_array_equal(every["w"][every["point_step"] == step], found["w"])
+        assert (every["point_time"][every["point_step"] == step] == 0.1 * step).all()
+    assert f"cell: {every.sizes['cell']}, point: {every.sizes['point']}" in str(results)
+    with pytest.raises(pillion.Error, match="has no step 9"):
+        results.mesh("a/box", 9)
+    with pytest.raises(pillion.Error, match="has no points and cells"):
+        results.mesh("a/write_box_raw", 1)
     table = read_table(tmp_path / "results/a/write_box_raw.csv")
     files = (tmp_path / "results/a/box_raw").glob("*.raw")
     assert table["bytes"].sum() == sum(path.stat().st_size for path in files)
@@ -151,6 +186,9 @@ def test_cells_of_every_shape(build, tmp_path, place):
 def test_cells_that_stay_are_written_once(build, tmp_path, how):
     run_cells(tmp_path, build, "network", CELLS, how)
     check_cells(tmp_path / "results", [0, 1, 2], lambda step: 0)
+    found = pillion.results(tmp_path / "results")["a/box"]
+    assert found["u"].dims == ("step", "cell")
+    assert found["w"].dims == ("step", "point", "component3")
     stored = sorted((tmp_path / "results/a/box_raw").glob("*.mesh.raw"))
     assert [path.name[:13] for path in stored] == ["box.000000000"] * 2
 
@@ -171,6 +209,34 @@ POINTS = """
       - write_raw: {fields: [plane_t, plane_c], durable: false}
       - write_raw: {fields: [ring_t], durable: false}
 """
+
+
+def check_points(results, makers):
+    """Whole fields, put together from blocks that share points."""
+    for mesh, cells in {"cube": points.CUBE, "plane": points.PLANE, "ring": points.RING}.items():
+        found, axes = results[f"raw/{mesh}"], len(cells)
+        for field in makers.keys() & set(found):
+            at_points = field != "plane_c"
+            dims = ("point_z", "point_y", "point_x") if at_points else ("z", "y", "x")
+            assert found[field].dims[1 : axes + 1] == dims[-axes:]
+            for step in range(points.STEPS):
+                wanted = makers[field]([0] * axes, cells, step)
+                wanted = wanted.transpose(*range(axes)[::-1], *range(axes, wanted.ndim))
+                np.testing.assert_array_equal(found[field].sel(step=step), wanted, field)
+    cube, plane, ring = (results[f"raw/{mesh}"] for mesh in ("cube", "plane", "ring"))
+    np.testing.assert_allclose(cube["point_x"], np.linspace(0, 3.5, 8), rtol=1e-14)
+    assert "x" not in cube.coords
+    np.testing.assert_array_equal(plane["point_y"], points.FACES[1])
+    np.testing.assert_allclose(plane["x"], (points.FACES[0][1:] + points.FACES[0][:-1]) / 2)
+    assert plane["point_x"].attrs["units"] == plane["x"].attrs["units"] == "degrees"
+    wanted = points.ring_points([0, 0], points.RING).transpose(1, 0, 2)
+    assert ring["ring_x"].dims == ("step", "point_y", "point_x", "component2")
+    np.testing.assert_array_equal(ring["ring_x"].sel(step=2), wanted)
+    np.testing.assert_array_equal(results.mesh("raw/ring", 0).coordinates, wanted)
+    part = ring["ring_t"].isel(step=1, point_y=slice(2, 9, 3), point_x=[4, 0])
+    np.testing.assert_array_equal(part, ring["ring_t"].values[1, 2:9:3][:, [4, 0]])
+    with pytest.raises(pillion.Error, match=r"mesh 'cube' in .* has no points of its own"):
+        results.mesh("raw/cube", 0)
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -201,6 +267,7 @@ def test_values_at_points_of_boxes(build, tmp_path, place):
                     wanted = points.ring_points(lo, hi).transpose(1, 0, 2)
                     np.testing.assert_array_equal(block["points"]["coordinates"], wanted)
             assert (seen == 1).all()
+    check_points(pillion.results(tmp_path / "results"), makers)
     stored = sorted((tmp_path / "results/raw/ring_raw").glob("*.mesh.raw"))
     # Points stay where they are, but ranks have other boxes from step 2 on.
     assert {path.name[5:14] for path in stored} == {"000000000", "000000002"}

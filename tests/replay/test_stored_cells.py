@@ -2,12 +2,16 @@
 """Unstructured and curvilinear meshes, and values at points, from raw files: analyses give what
 they gave while the run went on, on any number of ranks."""
 
+import os
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
+import pillion
 import pytest
+from conftest import mpirun
 from replaying import assert_same, replay
 from test_curvilinear import TEXT as CURVED
 from test_curvilinear import run as run_curved
@@ -16,6 +20,7 @@ from test_points_of_boxes import run as run_points
 from test_unstructured import ANALYSES
 from test_unstructured import TEXT as CELLS
 from test_unstructured import run as run_cells
+from test_write_vtkhdf import BOUNDARY, BOUNDARY_TEXT
 
 RAW = "write_raw: {fields: [%s], name: %s, durable: false}"
 
@@ -67,6 +72,31 @@ def test_replayed(live, build, tmp_path, ranks, sidecars):
     assert len(tables) >= least
     for path in tables:
         assert_same(path, tmp_path / "again" / path.relative_to(results))
+
+
+def same_meshes(one, other) -> None:
+    for name in one.__dataclass_fields__:
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), name)
+
+
+def test_written_again(build, tmp_path):
+    """What is replayed is the boundary that was shared, with the cells that it bounds."""
+    raw = BOUNDARY_TEXT.replace("write_vtkhdf", "write_raw")
+    (tmp_path / "run.yaml").write_text(raw)
+    (tmp_path / "program.py").write_text(BOUNDARY)
+    env = os.environ | {"PYTHONPATH": str(build / "python")}
+    mpirun(2, sys.executable, "program.py", env=env, cwd=tmp_path)
+    (tmp_path / "c.yaml").write_text(raw.replace("output: results", "output: again"))
+    replay(build, tmp_path, 2, "results/a", "c.yaml")
+    found = pillion.results(tmp_path / "again")
+    mesh, stress = found.mesh("a/skin", 0), found.at("a/skin", 0)["stress"]
+    assert mesh.types.tolist() == [9, 5, 9, 5] and mesh.offsets.tolist() == [0, 4, 7, 11, 14]
+    assert mesh.points[7:].tolist() == [5, 6, 7, 8, 6, 9, 7]
+    assert mesh.coordinates[9].tolist() == [5, 0.5, 1]
+    assert mesh.parents.tolist() == [7, 8, 8, 9] and mesh.patches.tolist() == [1, 0, 1, 0]
+    assert mesh.patch_names == ("inlet", "wall") and mesh.flags is None and mesh.cell_ids is None
+    assert stress.values.tolist() == [1.5, 2.5, 2.5, 3.5]
+    same_meshes(pillion.results(tmp_path / "results").mesh("a/skin", 0), mesh)
 
 
 def cut(folder: Path) -> None:

@@ -26,6 +26,8 @@ from pillion.run_files import Owner, owner_of, run_of_table
 if TYPE_CHECKING:
     from xarray import Dataset, DataTree
 
+    from pillion.datasets.raw_meshes import StoredMesh
+
 Default = TypeVar("Default")
 NAMED = 12  # keys that a message lists
 AGAIN = 5  # times that a product is read again because it changed meanwhile
@@ -118,6 +120,19 @@ class Results(Mapping[str, "Dataset"]):
         if step not in steps:
             raise Error(f"{key} has no step {step}; it has {_some(steps)}")
         return whole.sel(step=step)
+
+    def mesh(self, key: str, step: int) -> "StoredMesh":
+        """The points and cells of an unstructured or curvilinear mesh at a step, which `write_raw`
+        has written. Cells and points are in the order of the values of the product at that step.
+
+        Raises Error if there is no such product or step, or if the product has no points.
+        """
+        product = self._product(key)
+        if product.kind != "raw":
+            raise Error(f"{key} has no points and cells: only datasets of write_raw have")
+        from pillion.datasets.raw_meshes import mesh_at
+
+        return mesh_at(product.path, step)
 
     def tree(self, analysis: str | None = None) -> "DataTree":
         """All products, or those of an analysis, as one tree of datasets."""

@@ -137,7 +137,8 @@ def _of_fields(product: Product, age: float) -> Line:
     for of in stored.fields.values():
         axes |= zip(of.dims, of.shape, strict=True)
     if stored.is_chain:
-        axes |= {stored.item_axis: sum(stored.counts)}
+        counted = (stored.item_axis, *stored.more_counts)
+        axes |= {axis: sum(stored.counts_along(axis)) for axis in counted}
     variables = [(name, of.units) for name, of in stored.fields.items()]
     title = str(stored.attrs.get("title", ""))
     run = str(stored.attrs.get("run", ""))

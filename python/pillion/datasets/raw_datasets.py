@@ -13,11 +13,21 @@ import numpy as np
 
 from pillion.datasets.kept import Kept
 from pillion.datasets.lazy import Key, bounds, take
-from pillion.datasets.raw_blocks import RawField, garbled, index_of, read_map
+from pillion.datasets.raw_blocks import (
+    RawField,
+    RawIndex,
+    coordinates_in,
+    fields_in,
+    garbled,
+    index_of,
+    read_map,
+)
 from pillion.datasets.stored import (
     AXES,
+    CELL,
     ELEMENT,
     PARTICLE,
+    POINT,
     POINTS,
     Stored,
     StoredField,
@@ -39,19 +49,38 @@ class _Blocks:
     cells: tuple[int, ...] | None
 
     def __call__(self, step: int, key: Key) -> np.ndarray:
-        index = index_of(self._index(step))
-        shape = (index.items,) if self.cells is None else self.cells[::-1]
+        index = index_at(self.head, step)
+        shape = _shape_of(self.of, index, self.cells)
         found = [bounds(at, n) for at, n in zip(key, shape, strict=False)]
         box = [(lo, hi) for lo, hi, _ in found]
         out = np.empty((*(hi - lo for lo, hi in box), *self.of.inner), self.of.dtype)
         self.of.read(index, box, out)
         return take(out, (*(within for _, _, within in found), *key[len(shape) :]))
 
-    def _index(self, step: int) -> Path:
-        steps = {entry["step"]: entry for entry in heads(self.head)["steps"]}
-        if step not in steps:
-            raise Error(f"{self.head} has step {step} no more")
-        return self.head.parent / str(steps[step]["index"])
+
+def index_at(head: Path, step: int) -> RawIndex:
+    """The blocks of a step of the dataset. Raises Error if it has no such step, or no more."""
+    steps = {entry["step"]: entry for entry in heads(head)["steps"] or []}
+    if step not in steps:
+        raise Error(f"{head} has no step {step}")
+    return index_of(head.parent / str(steps[step]["index"]))
+
+
+def _shape_of(of: RawField, index: RawIndex, cells: tuple[int, ...] | None) -> tuple[int, ...]:
+    """The extents of all items of a step."""
+    if cells is None:
+        return (index.points if of.is_at_points else index.items,)
+    more = 1 if of.is_at_points else 0
+    return tuple(n + more for n in cells[::-1])
+
+
+def _dims_of(of: RawField, mesh: dict[str, Any]) -> tuple[str, ...]:
+    if "cells" in mesh:
+        axes = POINTS if of.is_at_points else AXES
+        return axes[-len(mesh["cells"]) :]
+    if mesh.get("kind") == "unstructured":
+        return (POINT if of.is_at_points else CELL,)
+    return (ELEMENT if "order" in mesh else PARTICLE,)
 
 
 def stored_raw(path: Path) -> Stored:
@@ -69,31 +98,29 @@ def _stored(path: Path, head: dict[str, Any]) -> Stored:
         raise Error(f"{path} has no step that is whole")
     mesh = head["mesh"]
     cells = tuple(int(n) for n in mesh["cells"]) if "cells" in mesh else None
-    counts = []
+    indices = [index_of(path.parent / str(entry["index"])) for entry in steps[-1:]]
     if cells is None:
-        counts = [index_of(path.parent / str(entry["index"])).items for entry in steps]
-    faces: tuple[np.ndarray, ...] = ()
-    if mesh.get("kind") == "rectilinear":
-        faces = index_of(path.parent / str(steps[-1]["index"])).faces
-    item = ELEMENT if "order" in mesh else PARTICLE
-    dims = (item,) if cells is None else AXES[-len(cells) :]
-    shape = (counts[-1],) if cells is None else cells[::-1]
+        indices = [index_of(path.parent / str(entry["index"])) for entry in steps]
+    last, found = indices[-1], fields_in(head)
+    units = {str(entry["name"]): str(entry.get("units") or "") for entry in head["fields"]}
+    if (beside := coordinates_in(head, last)) is not None:
+        found.append(beside)
+        units[beside.name] = length_units(head, [*units])
     fields = {}
-    for number, entry in enumerate(head["fields"]):
-        is_at_points = entry.get("centering") == "point"
-        points = (int(mesh["order"]) + 1,) * int(mesh.get("dimensions", 3)) if is_at_points else ()
-        components = int(entry["components"])
-        several = (components,) if components > 1 else ()
-        name, dtype = str(entry["name"]), np.dtype(entry["type"])
-        of = RawField(name, number, dtype, several + points, mesh.get("covered") == "partial")
-        more = (component_axis(components),) if several else ()
-        fields[name] = StoredField(
-            dtype,
-            dims + more + (POINTS[-len(points) :] if points else ()),
-            shape + of.inner,
-            str(entry.get("units") or ""),
+    for of in found:
+        points = of.inner[-int(mesh.get("dimensions", 3)) :] if _is_at_nodes(of, head) else ()
+        components = of.inner[: len(of.inner) - len(points)]
+        dims = _dims_of(of, mesh) + tuple(map(component_axis, components))
+        fields[of.name] = StoredField(
+            of.dtype,
+            dims + (POINTS[-len(points) :] if points else ()),
+            _shape_of(of, last, cells) + of.inner,
+            units[of.name],
             _Blocks(path, of, cells),
         )
+    has_points = {of.is_at_points for of in found} if cells is None else set()
+    main = [index.points if has_points == {True} else index.items for index in indices]
+    more = {POINT: [index.points for index in indices]} if len(has_points) == 2 else {}
     attrs: dict[str, Any] = {"mesh": str(mesh["name"])}
     if coarse := [entry["step"] for entry in head["steps"] if entry["coarsening"] > 1]:
         attrs["coarse_steps"] = coarse
@@ -102,25 +129,37 @@ def _stored(path: Path, head: dict[str, Any]) -> Stored:
         [float(entry["time"]) for entry in steps],
         str(head.get("time_units") or ""),
         fields,
-        {} if cells is None else _coords(mesh, length_units(head, [*fields]), faces),
+        _coords(mesh, length_units(head, [*fields]), last.faces, {of.is_at_points for of in found}),
         attrs_of_origin(head, str(path)) | attrs,
-        counts,
+        main if cells is None else (),
+        more,
     )
 
 
+def _is_at_nodes(of: RawField, head: dict[str, Any]) -> bool:
+    """Whether a field has a value at each point of a spectral element."""
+    return "order" in head["mesh"] and head["fields"][of.number].get("centering") == "point"
+
+
 def _coords(
-    mesh: dict[str, Any], units: str, faces: tuple[np.ndarray, ...]
+    mesh: dict[str, Any], units: str, faces: tuple[np.ndarray, ...], at_points: set[bool]
 ) -> dict[str, tuple[np.ndarray, str]]:
-    """Centres of cells."""
-    found = {}
+    """Centres of cells, and points where some field has values at these."""
+    found: dict[str, tuple[np.ndarray, str]] = {}
+    if "cells" not in mesh or mesh.get("kind") == "curvilinear":
+        return found
     for axis, cells in enumerate(mesh["cells"]):
         of_axis = "degrees" if _is_angle(mesh, axis) else units
         if faces:
-            found["xyz"[axis]] = (faces[axis][1:] + faces[axis][:-1]) / 2, of_axis
-            continue
-        width = float(mesh["length"][axis]) / cells
-        centres = float(mesh["origin"][axis]) + (np.arange(cells) + 0.5) * width
-        found["xyz"[axis]] = centres, of_axis
+            along, centres = faces[axis], (faces[axis][1:] + faces[axis][:-1]) / 2
+        else:
+            first, width = float(mesh["origin"][axis]), float(mesh["length"][axis]) / cells
+            along = first + np.arange(cells + 1) * width
+            centres = first + (np.arange(cells) + 0.5) * width
+        if False in at_points:
+            found["xyz"[axis]] = centres, of_axis
+        if True in at_points:
+            found["point_" + "xyz"[axis]] = along, of_axis
     return found
 
 

@@ -2,7 +2,9 @@
 """Datasets of fields, whatever their format: what a format must tell, and the xarray dataset that
 follows from it. Fields on a mesh are [step, z, y, x], particles [step, particle], or [particle] if
 their number changes; components come last. Elements of spectral meshes are as particles are, and
-their points, [point_z, point_y, point_x], come after components.
+their points, [point_z, point_y, point_x], come after components. Cells and points of unstructured
+meshes are as particles are. Values at points of other meshes are [step, point_z, point_y,
+point_x].
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +17,7 @@ import xarray as xr
 from pillion.datasets.lazy import Chain, Key, Reader, Stack, length, variable
 from pillion.datasets.table_datasets import STEP, attrs_of_time, step_values
 
-PARTICLE, ELEMENT = "particle", "element"
+PARTICLE, ELEMENT, CELL, POINT = "particle", "element", "cell", "point"
 POINTS = ("point_z", "point_y", "point_x")
 AXES = ("z", "y", "x")
 MOST_INDEXED = 1 << 24  # particles whose step is found by an index in memory
@@ -37,7 +39,9 @@ class StoredField:
 @dataclass(frozen=True)
 class Stored:
     """All steps of a dataset that have all cells: `counts` are the numbers of particles or
-    elements."""
+    elements, or of cells of an unstructured mesh; `more_counts` those along another axis, its
+    points.
+    """
 
     steps: Sequence[int]
     times: Sequence[float] | None
@@ -46,21 +50,28 @@ class Stored:
     coords: Mapping[str, tuple[np.ndarray, str]]  # along the axis of that name, with units
     attrs: Mapping[str, Any]
     counts: Sequence[int] = field(default=())
+    more_counts: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
     @property
     def is_chain(self) -> bool:
-        return len(set(self.counts)) > 1
+        return any(len(set(counts)) > 1 for counts in (self.counts, *self.more_counts.values()))
 
     @property
     def item_axis(self) -> str:
         """Along which steps follow each other in a chain."""
-        return next(iter(self.fields.values())).dims[0]
+        axes = (of.dims[0] for of in self.fields.values())
+        return next(axis for axis in axes if axis not in self.more_counts)
+
+    def counts_along(self, axis: str) -> Sequence[int]:
+        return self.more_counts.get(axis, self.counts)
 
     def at(self, step: int) -> "Stored":
         """One step alone, which must be there."""
         n = list(self.steps).index(step)
         times = None if self.times is None else [self.times[n]]
-        return replace(self, steps=[step], times=times, counts=[*self.counts[n : n + 1]])
+        more = {axis: [counts[n]] for axis, counts in self.more_counts.items()}
+        counts = [*self.counts[n : n + 1]]
+        return replace(self, steps=[step], times=times, counts=counts, more_counts=more)
 
 
 def component_axis(components: int) -> str:
@@ -74,15 +85,18 @@ def dataset_of(stored: Stored) -> xr.Dataset:
         name: ((name,), values, _attrs(name, units))
         for name, (values, units) in stored.coords.items()
     }
-    coords["step"] = _along_steps(stored, step_values(stored.steps), STEP)
-    if stored.times is not None:
-        times = np.array(stored.times, dtype=np.float64)
-        coords["time"] = _along_steps(stored, times, attrs_of_time(stored.time_units))
+    along = {"": stored.item_axis if stored.is_chain else ""}
+    along |= {f"{axis}_": axis for axis in stored.more_counts if stored.is_chain}
+    for prefix, axis in along.items():
+        coords[f"{prefix}step"] = _along_steps(stored, axis, step_values(stored.steps), STEP)
+        if stored.times is not None:
+            times, attrs = np.array(stored.times, np.float64), attrs_of_time(stored.time_units)
+            coords[f"{prefix}time"] = _along_steps(stored, axis, times, attrs)
     data = {name: _variable(stored, name, of) for name, of in stored.fields.items()}
-    attrs = dict(stored.attrs)
-    if "configuration" in attrs:
-        attrs["configuration"] = attrs.pop("configuration")  # which is long, comes last
-    found = xr.Dataset(data, coords, attrs)
+    of_dataset = dict(stored.attrs)
+    if "configuration" in of_dataset:
+        of_dataset["configuration"] = of_dataset.pop("configuration")  # which is long, comes last
+    found = xr.Dataset(data, coords, of_dataset)
     indexed = stored.is_chain and sum(stored.counts) <= MOST_INDEXED
     return found.set_xindex("step") if indexed else found
 
@@ -98,21 +112,25 @@ class _OfStep:
         return np.full(length(key[0], self.counts[step]), self.values[step])
 
 
-def _along_steps(stored: Stored, values: np.ndarray, attrs: Mapping[str, Any]) -> xr.Variable:
-    if not stored.is_chain:
+def _along_steps(
+    stored: Stored, axis: str, values: np.ndarray, attrs: Mapping[str, Any]
+) -> xr.Variable:
+    """A value for each step or, in a chain, for each item along this axis."""
+    if not axis:
         return xr.Variable(("step",), values, attrs)
     of_step = dict(zip(stored.steps, values.tolist(), strict=True))
-    counts = dict(zip(stored.steps, stored.counts, strict=True))
-    chain = Chain(stored.steps, stored.counts, (), values.dtype, _OfStep(of_step, counts))
-    return variable((stored.item_axis,), chain, attrs)
+    counts = stored.counts_along(axis)
+    of_item = _OfStep(of_step, dict(zip(stored.steps, counts, strict=True)))
+    return variable((axis,), Chain(stored.steps, counts, (), values.dtype, of_item), attrs)
 
 
 def _variable(stored: Stored, name: str, of: StoredField) -> xr.Variable:
     attrs = _attrs(name.replace("_", " "), of.units)
+    counts = stored.counts_along(of.dims[0])
     if stored.is_chain:
-        chain = Chain(stored.steps, stored.counts, of.shape[1:], of.dtype, of.read)
+        chain = Chain(stored.steps, counts, of.shape[1:], of.dtype, of.read)
         return variable(of.dims, chain, attrs)
-    shape = (*stored.counts[:1], *of.shape[1:]) if stored.counts else of.shape
+    shape = (*counts[:1], *of.shape[1:]) if counts else of.shape
     return variable(("step", *of.dims), Stack(stored.steps, shape, of.dtype, of.read), attrs)
 
 
