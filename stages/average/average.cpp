@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The stage `average`: means of a field over boxes of cells, which are the cells of a coarser
-// uniform mesh, or over spectral elements, weighted by their volume. The result is for later
-// stages; a stage that follows many series then follows fewer.
+// uniform mesh, or over spectral elements, weighted by their volume; and of values at points over
+// the cells that have these. The result is for later stages; a stage that follows many series then
+// follows fewer.
 
 #include <algorithm>
 #include <array>
@@ -183,19 +184,99 @@ class ElementsMean {
   int32_t input_ = 0, output_ = 0;
 };
 
+// Means over cells of the values at their points. Each point of a cell has the same part of its
+// volume, as in the weights of values at points.
+
+class CellsMean {
+ public:
+  CellsMean(const stage::Setup& setup, const pillion_field_description& field) : field_(field) {
+    if (setup["onto"])
+      setup["onto"].fail(
+          "means over cells of values at points are on the mesh of the field; leave `onto` out");
+    const auto name = setup["field"].text();
+    input_ = setup.input(stage::Input::as_shared({name}).with_points());
+    output_ = setup.output_centred(setup["into"].text(), name, PILLION_FLOAT64, field.components,
+                                   PILLION_CELL, field.units);
+  }
+
+  void run(const stage::Step& step) const {
+    for (int32_t b = 0; b < step.block_count(input_); ++b) {
+      const auto block = step.block(input_, b);
+      auto* out = step.produce<double>(output_, input_, b);
+      const auto array = block[0];
+      array.visit([&](const auto* data) {
+        if (is_unstructured(field_)) over_cells(block, array, data, out);
+        else over_box(block, array, data, out);
+      });
+    }
+  }
+
+ private:
+  template <class T>
+  void over_cells(const stage::Block& block, const stage::Array& array, const T* data,
+                  double* out) const {
+    const auto& cells = block.connectivity();
+    for (int64_t cell = 0; cell < block.count(); ++cell) {
+      const int64_t begin = cells.offsets[cell], end = cells.offsets[cell + 1];
+      for (int32_t c = 0; c < field_.components; ++c) {
+        double sum = 0;
+        for (int64_t p = begin; p < end; ++p)
+          sum +=
+              static_cast<double>(data[cells.points[p] * array.strides[0] + c * array.strides[3]]);
+        *out++ = sum / static_cast<double>(end - begin);
+      }
+    }
+  }
+
+  template <class T>
+  void over_box(const stage::Block& block, const stage::Array& array, const T* data,
+                double* out) const {
+    const auto& stride = array.strides;
+    Extent cells{1, 1, 1}, corners{1, 1, 1};
+    for (int32_t d = 0; d < field_.axes; ++d) {
+      const auto axis = static_cast<size_t>(d);
+      cells[axis] = block.hi()[d] - block.lo()[d];
+      corners[axis] = 2;
+    }
+    const auto sum = [&](const T* first) {
+      double out = 0;
+      for (int64_t k = 0; k < corners[2]; ++k)
+        for (int64_t j = 0; j < corners[1]; ++j)
+          for (int64_t i = 0; i < corners[0]; ++i)
+            out += static_cast<double>(first[i * stride[0] + j * stride[1] + k * stride[2]]);
+      return out;
+    };
+    for (int64_t k = 0; k < cells[2]; ++k)
+      for (int64_t j = 0; j < cells[1]; ++j)
+        for (int64_t i = 0; i < cells[0]; ++i) {
+          const T* first = data + i * stride[0] + j * stride[1] + k * stride[2];
+          for (int32_t c = 0; c < field_.components; ++c)
+            *out++ = sum(first + c * stride[3]) / static_cast<double>(size_of(corners));
+        }
+  }
+
+  pillion_field_description field_;
+  int32_t input_ = 0, output_ = 0;
+};
+
 namespace {
 
 class Average final : public stage::Stage {
  public:
   explicit Average(stage::Setup& setup) {
     const auto field = field_of(setup, "field", 0, Numbers::any);
-    if (has_boxes(field)) boxes_ = std::make_unique<Boxes>(setup, field);
-    else if (field.mesh_kind == PILLION_SPECTRAL && field.centering == PILLION_POINT)
+    const bool is_at_points = field.centering == PILLION_POINT;
+    if (field.mesh_kind == PILLION_SPECTRAL && is_at_points)
       elements_ = std::make_unique<ElementsMean>(setup, field);
-    else if (is_unstructured(field))
-      setup["field"].fail("field '" + setup["field"].text() +
-                          "' is on an unstructured mesh, of whose cells no box holds a whole "
-                          "number; `slice` averages over pixels, `statistics` over the mesh");
+    else if (is_at_points && (has_boxes(field) || has_placed_points(field)))
+      cells_ = std::make_unique<CellsMean>(setup, field);
+    else if (has_boxes(field)) boxes_ = std::make_unique<Boxes>(setup, field);
+    else if (has_placed_points(field))
+      setup["field"].fail(
+          "field '" + setup["field"].text() + "' has values at the cells of " +
+          (is_unstructured(field) ? "an unstructured" : "a curvilinear") +
+          " mesh, and no box of another mesh holds a whole number of these; `slice` "
+          "averages over pixels, `statistics` over the mesh");
     else
       setup["field"].fail(
           "field '" + setup["field"].text() +
@@ -204,26 +285,29 @@ class Average final : public stage::Stage {
 
   void run(stage::Step& step) override {
     if (boxes_) boxes_->run(step);
+    else if (cells_) cells_->run(step);
     else elements_->run(step);
   }
 
  private:
   std::unique_ptr<Boxes> boxes_;
   std::unique_ptr<ElementsMean> elements_;
+  std::unique_ptr<CellsMean> cells_;
 };
 
 const pillion_parameter parameters[] = {
     {"field", "field", nullptr,
-     "Field on a uniform or rectilinear mesh, or at the points of a spectral one"},
+     "Field on a uniform or rectilinear mesh, or at the points of a mesh of any kind"},
     {"onto", "mesh", "null",
      "Mesh of the same kind and box, of whose cells each holds a whole number of cells; not for "
-     "spectral meshes"},
+     "values at points"},
     {"into", "name", nullptr, "Name of the field that is made"},
 };
 
 }  // namespace
 }  // namespace pillion::stages::average
 
-PILLION_STAGE(pillion::stages::average::Average, "average",
-              "Means over boxes of cells or over elements, as a new field",
-              pillion::stages::average::parameters)
+PILLION_STAGE(
+    pillion::stages::average::Average, "average",
+    "Means over boxes of cells, over elements, or over cells of values at points, as a new field",
+    pillion::stages::average::parameters)

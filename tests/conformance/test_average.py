@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Means over boxes of cells and over spectral elements against NumPy, wherever they are made; and
-how well the time averages of such means are known, while elements move from rank to rank."""
+"""Means over boxes of cells, over spectral elements and over cells of values at points against
+NumPy, wherever they are made; and how well the time averages of such means are known, while
+elements move from rank to rank."""
 
 from functools import cache
 
+import mixed_cells as mixed
 import numpy as np
+import points_program as points
 import pytest
 import test_spectral
 from conftest import read_table
@@ -14,6 +17,10 @@ from numpy.polynomial.legendre import Legendre
 from scenes import Placement, Scene
 from series_of_test import NUMBERS, ar1, check_command, stages
 from statsmodels.tsa.stattools import acovf
+from test_points_of_boxes import TEXT as POINTS
+from test_points_of_boxes import run as run_points
+from test_unstructured import TEXT as SHAPES
+from test_unstructured import run as run_shapes
 
 CELLS, SIDES = (12, 10, 6), (4, 5, 2)
 GRID = """
@@ -164,9 +171,72 @@ def test_elements(first, second, place, field, build, tmp_path):
     assert table["fitted_x"] + table["unresolved_x"] + table["misfit_x"] == len(numbers) * points
 
 
+def over_cells(fields: list[str]) -> str:
+    """Analyses that write means over cells, of values at points."""
+    return "analyses:\n" + "".join(
+        f"  {field}:\n    every: 1 steps\n    stages:\n"
+        f"      - average: {{field: {field}, into: {field}_mean, at: simulation}}\n"
+        f"      - statistics: {{fields: [{field}, {field}_mean]}}\n"
+        f"      - write_raw: {{fields: [{field}_mean], durable: false}}\n"
+        for field in fields
+    )
+
+
+def check_means(folder, field, components):
+    """Both have one mean by volume, as a cell shares its volume evenly among its points."""
+    at_points = read_table(folder / f"statistics_{field}.csv")
+    at_cells = read_table(folder / f"statistics_{field}_mean.csv")
+    for c in components:
+        np.testing.assert_allclose(at_cells[f"mean{c}"], at_points[f"mean{c}"], rtol=1e-12)
+
+
+@pytest.mark.parametrize("place", ["inside", "network", "node"])
+def test_over_cells_of_every_shape(build, tmp_path, place):
+    run_shapes(tmp_path, build, place, SHAPES + over_cells(["w"]))
+    steps = read_raw(tmp_path / "results/w", "box.raw.yaml")
+    assert list(steps) == list(range(mixed.STEPS))
+    for step, (_, blocks) in steps.items():
+        w = mixed.at_points(step).astype(float)
+        means = np.array([w[cell.points].mean(axis=0) for cell in mixed.mesh()[1]])
+        for block in blocks:
+            ids = block["cells"].get("ids", [])
+            np.testing.assert_allclose(block["w_mean"].reshape(-1, 3), means[ids], rtol=1e-14)
+    check_means(tmp_path / "results/w", "w", ["_x", "_y", "_z"])
+
+
+@pytest.mark.parametrize("place", ["inside", "node"])
+def test_over_cells_of_boxes(build, tmp_path, place):
+    text = POINTS[: POINTS.index("analyses:")] + over_cells(["v", "plane_t", "ring_t"])
+    run_points(tmp_path, build, place, text)
+    for field, mesh, cells, make in [
+        ("v", "cube", points.CUBE, points.vectors),
+        ("plane_t", "plane", points.PLANE, points.values),
+        ("ring_t", "ring", points.RING, points.values),
+    ]:
+        axes = len(cells)
+        for step, (_, blocks) in read_raw(tmp_path / "results" / field, f"{mesh}.raw.yaml").items():
+            wanted = make([0] * axes, cells, step)
+            for axis in range(axes):
+                lower, upper = np.arange(cells[axis]), np.arange(1, cells[axis] + 1)
+                wanted = (wanted.take(lower, axis) + wanted.take(upper, axis)) / 2
+            for block in blocks:
+                box = tuple(slice(a, b) for a, b in zip(block["lo"], block["hi"], strict=True))
+                part = wanted[box].transpose(*range(axes)[::-1], *range(axes, wanted.ndim))
+                found = block[f"{field}_mean"].reshape(part.shape)
+                np.testing.assert_allclose(found, part, rtol=1e-12, atol=1e-13)
+        check_means(
+            tmp_path / "results" / field, field, ["_x", "_y", "_z"] if field == "v" else [""]
+        )
+
+
 @pytest.mark.parametrize(
     ("stage", "words"),
     [
+        (
+            "average: {field: cells, into: m}",
+            "values at the cells of an unstructured mesh, and no box",
+        ),
+        ("average: {field: points, onto: grid, into: m}", "leave `onto` out"),
         ("average: {field: u, into: m}", "onto: MESH"),
         ("average: {field: u, onto: thirds, into: m}", "not boxes of whole cells"),
         ("average: {field: u, onto: shorter, into: m}", "not boxes of whole cells"),
@@ -186,7 +256,10 @@ meshes:
   shorter: {{kind: uniform, cells: [4, 2], length: [1, 1]}}
   box: {{kind: spectral, order: 3, coordinates: xyz}}
   gas: {{kind: particles}}
+  shapes: {{kind: unstructured}}
 fields:
+  cells: {{mesh: shapes, type: float64}}
+  points: {{mesh: shapes, type: float64, centering: point}}
   u: {{mesh: grid, type: float64}}
   xyz: {{mesh: box, type: float64, components: 3}}
   v: {{mesh: box, type: float64}}
