@@ -275,7 +275,7 @@ class Average final : public stage::Stage {
       setup["field"].fail(
           "field '" + setup["field"].text() + "' has values at the cells of " +
           (is_unstructured(field) ? "an unstructured" : "a curvilinear") +
-          " mesh, and no box of another mesh holds a whole number of these; `slice` "
+          " mesh, and no box of another mesh holds a whole number of these. `slice` "
           "averages over pixels, `statistics` over the mesh");
     else
       setup["field"].fail(
