@@ -2,7 +2,8 @@
 """What a header declares for its users, in order, with what its comments say: read by libclang.
 
 A declaration without a comment that follows another on the next line shares the comment of that.
-Private members, deleted functions and definitions of what was declared before are left out.
+Private members, namespaces `detail`, deleted functions and definitions of what was declared before
+are left out.
 """
 
 import re
@@ -82,6 +83,8 @@ class _Reader:
         for cursor in holder.get_children():
             place = cursor.location.file
             if place is None or Path(place.name) != self._path:
+                continue
+            if cursor.kind == CursorKind.NAMESPACE and cursor.spelling == "detail":
                 continue
             if cursor.kind in (CursorKind.NAMESPACE, CursorKind.LINKAGE_SPEC):
                 yield from self.all_of(cursor)

@@ -16,7 +16,7 @@ namespace {
 
 // vtkCellType.h. Quadratic and Lagrange cells have curved faces; Lagrange cells of any order have
 // any number of points.
-constexpr std::array<CellType, 32> cell_types{{
+constexpr std::array<CellType, 37> cell_types{{
     {1, "vertex", 0, 1, 1},
     {2, "poly vertex", 0, 0, 1},
     {3, "line", 1, 2, 2},
@@ -42,6 +42,11 @@ constexpr std::array<CellType, 32> cell_types{{
     {27, "quadratic pyramid", 3, 13, 13},
     {28, "biquadratic quad", 2, 9, 9},
     {29, "triquadratic hexahedron", 3, 27, 27},
+    {30, "quadratic linear quad", 2, 6, 6},
+    {31, "quadratic linear wedge", 3, 12, 12},
+    {32, "biquadratic quadratic wedge", 3, 18, 18},
+    {33, "biquadratic quadratic hexahedron", 3, 24, 24},
+    {34, "biquadratic triangle", 2, 7, 7},
     {polyhedron_type, "polyhedron", 3, 0, 4},
     {68, "lagrange curve", 1, 0, 2},
     {69, "lagrange triangle", 2, 0, 3},

@@ -9,6 +9,7 @@
 
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
+#include "model/cell_volumes.hpp"
 #include "model/geometry.hpp"
 #include "model/topology.hpp"
 #include "redistribution/coverage.hpp"
@@ -75,11 +76,22 @@ void SharedData::check_coordinates(const std::set<std::string>& meshes,
                    model::name_of_axis(catalogue_.mesh(name), a));
 }
 
+// Stages check cells again when they have changed; this way the first are refused everywhere.
+void SharedData::check_volumes(const stagehost::Publication& publication) const {
+  for (const auto& [name, blocks] : publication.meshes)
+    for (const auto& block : blocks.blocks) {
+      const auto fault = model::fault_of_volumes(catalogue_.mesh(name), block);
+      if (!fault.empty())
+        base::fail(ErrorCode::Sharing, "block {} of mesh '{}', rank {}: {}", block.number(), name,
+                   sharing_.rank(), fault);
+    }
+}
+
 void SharedData::check(const std::set<std::string>& fields,
                        const comm::Communicator& simulation) const {
   comm::together(simulation, [&] {
     sharing_.throw_fault();
-    (void)sharing_.publication(fields, 0, 0);
+    check_volumes(sharing_.publication(fields, 0, 0));
   });
   std::vector<int32_t> is_shared;
   for (const auto& name : fields) is_shared.push_back(sharing_.has(name) ? 1 : 0);

@@ -53,6 +53,7 @@ class SharedData {
                      int32_t block, std::span<const std::byte> bytes, model::Array array);
   void check_coordinates(const std::set<std::string>& meshes,
                          const comm::Communicator& simulation) const;
+  void check_volumes(const stagehost::Publication& publication) const;
   void check_coverage(const std::set<std::string>& fields,
                       const comm::Communicator& simulation) const;
 

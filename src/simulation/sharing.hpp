@@ -92,6 +92,8 @@ class Sharing {
     fault("scalar '" + name + "'", text);
   }
 
+  /// Of this process in the simulation.
+  [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] const std::map<std::string, pillion_domain>& domains() const { return domains_; }
   [[nodiscard]] const std::map<std::string, model::Faces>& coordinates() const {
     return coordinates_;

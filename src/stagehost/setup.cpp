@@ -204,7 +204,7 @@ std::string text_or_empty(const char* text) { return text == nullptr ? "" : text
 
 namespace {
 
-void describe(const model::Mesh& mesh, pillion_field_description& description) {
+void put_mesh(const model::Mesh& mesh, pillion_field_description& description) {
   description = {};
   description.size = sizeof description;
   description.mesh = mesh.name.c_str();
@@ -228,7 +228,7 @@ void describe(const model::Mesh& mesh, pillion_field_description& description) {
 void describe_field(const pillion_setup& setup, const std::string& name, const Value* place,
                     pillion_field_description& description) {
   const auto& field = field_at(setup, name, place != nullptr ? *place : place_of(setup, name));
-  describe(setup.catalogue->mesh(field.mesh), description);
+  put_mesh(setup.catalogue->mesh(field.mesh), description);
   description.name = field.name.c_str();
   description.units = field.units.c_str();
   description.type = static_cast<pillion_type>(field.type);
@@ -240,7 +240,7 @@ void describe_field(const pillion_setup& setup, const std::string& name, const V
 void describe_mesh(const pillion_setup& setup, const std::string& name, const Value* place,
                    pillion_field_description& description) {
   const auto& mesh = mesh_at(setup, name, place != nullptr ? *place : place_of(setup, name));
-  describe(mesh, description);
+  put_mesh(mesh, description);
   description.name = "";
   description.units = mesh.units.c_str();
 }

@@ -12,13 +12,22 @@
 #include <cstdio>
 #include <map>
 #include <pillion/stage.hpp>
+#include <pillion/stage/cell_shapes.hpp>
 #include <string>
 #include <vector>
 
-#include "cell_shapes.hpp"
 #include "cells.hpp"
 
 namespace pillion::stages {
+
+using stage::CellMeasure;
+using stage::CellShape;
+using stage::length_of;
+using stage::mean_of;
+using stage::polyhedron_type;
+using stage::PolyhedronFaces;
+using stage::shape_of;
+using stage::Vec3;
 
 /// The cells of a box, and the points at their corners, numbered with the first axis fastest. In a
 /// mesh of two axes both have one layer.
@@ -147,18 +156,8 @@ class BlockCells {
   /// Of a cell whose shape is known and that has the points of one.
   [[nodiscard]] CellMeasure measure(int64_t cell, const CellShape& shape) {
     const auto at = places(cell);
-    if (shape.type != polyhedron_type) return stages::measure(shape, at);
-    return stages::measure(faces(cell), mean_of(at), [&](int64_t point) { return place(point); });
-  }
-  /// The largest distance between corners of the box around its points.
-  [[nodiscard]] double extent(int64_t cell) {
-    Vec3 lo{{HUGE_VAL, HUGE_VAL, HUGE_VAL}}, hi{{-HUGE_VAL, -HUGE_VAL, -HUGE_VAL}};
-    for (const auto& at : places(cell))
-      for (size_t d = 0; d < 3; ++d) {
-        lo[d] = std::min(lo[d], at[d]);
-        hi[d] = std::max(hi[d], at[d]);
-      }
-    return places_.empty() ? 0 : length_of(hi - lo);
+    if (shape.type != polyhedron_type) return stage::measure(shape, at);
+    return stage::measure(faces(cell), mean_of(at), [&](int64_t point) { return place(point); });
   }
 
  private:
@@ -319,9 +318,7 @@ class CellVolumes {
     const auto found = cells.measure(cell, *shape);
     if (!std::isfinite(found.size)) fail(called + " with a volume that is not finite");
     if (found.size >= 0) return found.size;
-    // Flat cells may come out below zero by rounding.
-    const double extent = cells.extent(cell);
-    if (found.size > -1e-12 * extent * extent * extent) return 0;
+    if (!stage::is_inverted(found, cells.places(cell))) return 0;
     std::array<char, 32> text{};
     (void)std::snprintf(text.data(), text.size(), "%.6g", found.size);
     fail(called + " that is inverted: its volume is " + text.data() +

@@ -6,11 +6,11 @@
 
 #include <array>
 #include <cstdint>
+#include <pillion/stage/cell_shapes.hpp>
 #include <span>
 #include <type_traits>
 #include <vector>
 
-#include "cell_shapes.hpp"
 #include "cell_volumes.hpp"
 
 namespace pillion::stages {

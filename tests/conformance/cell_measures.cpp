@@ -6,11 +6,10 @@
 #include <cstdint>
 #include <cstdio>
 #include <iostream>
+#include <pillion/stage/cell_shapes.hpp>
 #include <vector>
 
-#include "../../stages/common/cell_shapes.hpp"
-
-using namespace pillion::stages;
+using namespace pillion::stage;
 
 int main() {
   int type = 0;

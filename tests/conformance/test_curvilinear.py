@@ -67,13 +67,17 @@ PLACES = {
 }
 
 
-def run(folder: Path, build: Path, place: str, *arguments: str, text: str = TEXT) -> str:
+def run(
+    folder: Path, build: Path, place: str, *arguments: str, text: str = TEXT, check: bool = True
+) -> str:
     ranks, more, sidecars = PLACES[place]
     text = text.replace("SIDECARS", f"sidecars: {sidecars}" if sidecars else "")
     (folder / "run.yaml").write_text(text)
     env = os.environ | {"PYTHONPATH": f"{build / 'python'}:{HERE}"}
     script = HERE / "curvilinear_program.py"
-    done = mpirun(ranks + more, sys.executable, script, *arguments, env=env, cwd=folder)
+    done = mpirun(
+        ranks + more, sys.executable, script, *arguments, env=env, cwd=folder, check=check
+    )
     return done.stdout + done.stderr
 
 
@@ -168,6 +172,16 @@ def test_vtk_reads_them(results, mesh):
         u, v = program.values([0] * len(cells), cells, step), volumes(cells, step)
         wanted = sorted(zip(u.ravel().round(9), v.ravel(), strict=True))
         np.testing.assert_allclose(sorted(found), wanted, rtol=1e-9)
+
+
+@pytest.mark.parametrize("place", ["inside", "network"])
+def test_an_inverted_mesh_is_refused_on_all_ranks(build, tmp_path, place):
+    out = run(tmp_path, build, place, "inverted0", check=False)
+    refused = [line for line in out.splitlines() if line.startswith("pillion.errors.Error: ")]
+    assert len(refused) == PLACES[place][0], out
+    for line in refused:
+        assert "block 0 of mesh 'shell', rank 2: cell (0, " in line, out
+        assert "is a hexahedron that is inverted: its volume is -" in line, out
 
 
 def test_an_inverted_mesh_drops_the_publication(build, tmp_path):

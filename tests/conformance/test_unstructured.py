@@ -129,6 +129,7 @@ def test_points(played):
 FAULTS = {
     "dangling": "has point 1000, but the block has",
     "type": "cell 1 has VTK's type 99, which is not known",
+    "inverted": " that is inverted: its volume is -",
 }
 
 

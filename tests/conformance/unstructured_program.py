@@ -45,6 +45,13 @@ def spoil(found, step):
         found["points"][5] = 1000
     if FAULT.startswith("type"):
         found["types"][1] = 99
+    if FAULT.startswith("inverted"):
+        types = found["types"].tolist()
+        cell = types.index(12 if 12 in types else 10)
+        one, other = (0, 4) if types[cell] == 12 else (0, 1)
+        at = found["offsets"][cell] + np.arange(4 if types[cell] == 12 else 1)
+        swapped = [*(at + one), *(at + other)], [*(at + other), *(at + one)]
+        found["points"][swapped[0]] = found["points"][swapped[1]]
 
 
 def share(session, step):

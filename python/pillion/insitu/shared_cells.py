@@ -43,6 +43,11 @@ CELL_TYPES: dict[int, tuple[int, tuple[str, ...]]] = {
     27: (13, ("quadratic_pyramid", "pyramid13")),
     28: (9, ("biquadratic_quad", "quad9")),
     29: (27, ("triquadratic_hexahedron", "hexahedron27")),
+    30: (6, ("quadratic_linear_quad", "quad6")),
+    31: (12, ("quadratic_linear_wedge", "wedge12")),
+    32: (18, ("biquadratic_quadratic_wedge", "wedge18")),
+    33: (24, ("biquadratic_quadratic_hexahedron", "hexahedron24")),
+    34: (7, ("biquadratic_triangle", "triangle7")),
     POLYHEDRON: (0, ("polyhedron", "polyhedral")),
 }
 _NUMBERS = {name: number for number, (_, names) in CELL_TYPES.items() for name in names}

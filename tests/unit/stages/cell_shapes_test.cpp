@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Volumes, areas, lengths and centroids of cells of every shape, against what is known of the
 // reference cells, of maps of them, and of a brute-force integral.
-#include "common/cell_shapes.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <map>
 #include <numbers>
+#include <pillion/stage/cell_shapes.hpp>
 #include <random>
 #include <vector>
 
-using namespace pillion::stages;
+using namespace pillion::stage;
 
 namespace {
 

@@ -4,13 +4,15 @@
 //
 // Everything is an integral over the surface of the cell. By the divergence theorem the volume is
 // the integral of x.n / 3 over the faces, and that of x is the integral of x (x.n) / 4, with x from
-// any fixed point. Over a face:
-//   - Of straight edges: triangles about the mean of its points. Two cells with a common face then
-//     leave no gap, also if the face is warped. On four points this is exact for the bilinear face,
-//     so a hexahedron has the volume of its trilinear map (J. Grandy: Efficient computation of
-//     volume of hexahedral cells, UCRL-ID-128886, 1997, "tetrakis hexahedron").
-//   - Of curved edges: the quadratic map of the face, at Gauss points. The volume is exact for the
-//     isoparametric cell, whose faces these maps are.
+// any fixed point.
+//
+// A face of straight edges is integrated in triangles about the mean of its points. Two cells with
+// a common face then leave no gap, also if the face is warped. On four points this is exact for the
+// bilinear face, so a hexahedron has the volume of its trilinear map (J. Grandy: Efficient
+// computation of volume of hexahedral cells, UCRL-ID-128886, 1997, "tetrakis hexahedron").
+//
+// A face of curved edges is integrated over its quadratic map, at Gauss points. The volume is exact
+// for the isoparametric cell, whose faces these maps are.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +24,7 @@
 #include <string>
 #include <vector>
 
-namespace pillion::stages {
+namespace pillion::stage {
 
 /// A place or a direction.
 struct Vec3 {
@@ -418,6 +420,19 @@ inline CellMeasure measure(const CellShape& shape, std::span<const Vec3> points)
   return out;
 }
 
+/// Whether a cell's volume is below zero by more than flat cells come to by rounding.
+inline bool is_inverted(const CellMeasure& cell, std::span<const Vec3> points) {
+  if (cell.size >= 0 || points.empty()) return false;
+  Vec3 lo = points[0], hi = points[0];
+  for (const auto& at : points)
+    for (size_t d = 0; d < 3; ++d) {
+      lo[d] = std::min(lo[d], at[d]);
+      hi[d] = std::max(hi[d], at[d]);
+    }
+  const double extent = length_of(hi - lo);
+  return cell.size <= -1e-12 * extent * extent * extent;
+}
+
 // Polyhedra. Two cells may name one face, so it points out of one of them at most: its direction
 // follows from the other faces. Each edge is one of two faces, which go along it in
 // opposite directions if both point out.
@@ -511,4 +526,4 @@ CellMeasure measure(const PolyhedronFaces& faces, const Vec3& centre, Place&& pl
   return out;
 }
 
-}  // namespace pillion::stages
+}  // namespace pillion::stage
