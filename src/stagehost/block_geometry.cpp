@@ -2,6 +2,7 @@
 // Reading, checking and describing points and cells.
 #include "stagehost/block_geometry.hpp"
 
+#include <set>
 #include <span>
 
 #include "model/topology.hpp"
@@ -51,6 +52,13 @@ model::Topology checked_topology(const model::Block& block, const model::Mesh& m
                fault);
   before = now;
   return topology;
+}
+
+/// Blocks that a program does not share any more leave no versions behind.
+void forget_others(const std::vector<model::Block>& blocks, CheckedCells& checked) {
+  std::set<int64_t> ids;
+  for (const auto& block : blocks) ids.insert(block.id);
+  std::erase_if(checked, [&](const auto& of) { return !ids.contains(of.first); });
 }
 
 template <class T>
@@ -109,6 +117,7 @@ void add_geometry(const std::vector<model::Block>& blocks, const model::Mesh& me
                   CheckedCells& checked, Input& input) {
   if (mesh.kind == model::MeshKind::Curvilinear) return add_coordinates(blocks, mesh, input);
   if (!model::has_points(mesh.kind)) return;
+  forget_others(blocks, checked);
   input.coordinates.reserve(blocks.size());
   input.connectivity.reserve(blocks.size());
   input.flag_arrays.resize(blocks.size());

@@ -10,12 +10,12 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <map>
 #include <pillion/stage.hpp>
 #include <pillion/stage/cell_shapes.hpp>
 #include <string>
 #include <vector>
 
+#include "by_block.hpp"
 #include "cells.hpp"
 
 namespace pillion::stages {
@@ -212,7 +212,7 @@ class CellVolumes {
   }
   /// The same for publication number `step` on peer number `peer`.
   const Seen& of(int64_t step, int32_t peer, const pillion_mesh& mesh, const stage::Block& block) {
-    Seen& seen = seen_[block.id()];
+    Seen& seen = seen_.at(step, block.id());
     if (is_known(seen, step, block)) return seen;
     seen = Seen();
     measure_cells(peer, mesh, block, seen);
@@ -231,7 +231,7 @@ class CellVolumes {
   CellWeights weights(int64_t step, int32_t peer, const pillion_mesh& mesh,
                       const stage::Block& block, pillion_centering centering) {
     of(step, peer, mesh, block);
-    Seen& seen = seen_[block.id()];
+    Seen& seen = seen_.at(step, block.id());
     const bool at_points = centering == PILLION_POINT;
     if (at_points) share_among_points(mesh, block, seen);
     auto& flags = at_points ? seen.point_flags : seen.cell_flags;
@@ -346,8 +346,8 @@ class CellVolumes {
     }
   }
 
-  pillion_array flags_{};         ///< of the last weights
-  std::map<int64_t, Seen> seen_;  ///< by block
+  pillion_array flags_{};  ///< of the last weights
+  ByBlock<Seen> seen_;
 };
 
 }  // namespace pillion::stages

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <map>
 #include <pillion/stage.hpp>
 #include <string>
 #include <vector>
 
+#include "by_block.hpp"
 #include "cells.hpp"
 #include "elements.hpp"
 #include "legendre.hpp"
@@ -49,7 +49,7 @@ class ElementVolumes {
 
   /// Elements that have not moved keep their volumes. `array` is that of the coordinates.
   const Seen& of(const stage::Step& step, const stage::Block& block, const stage::Array& array) {
-    Seen& seen = seen_[block.id()];
+    Seen& seen = seen_.at(step.index(), block.id());
     const auto count = static_cast<size_t>(block.count());
     if (seen.step == step.index() && seen.of_elements.size() == count) return seen;
     seen.step = step.index();
@@ -115,7 +115,7 @@ class ElementVolumes {
   LobattoBasis basis_;
   Jacobian jacobian_;
   ElementArea area_;
-  std::map<int64_t, Seen> seen_;  ///< by block
+  ByBlock<Seen> seen_;
 };
 
 }  // namespace pillion::stages

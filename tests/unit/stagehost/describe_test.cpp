@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "comm/agreement.hpp"
+#include "model/topology.hpp"
 #include "stagehost/plugin.hpp"
 #include "stagehost/work.hpp"
 
@@ -25,9 +26,11 @@ model::Catalogue catalogue() {
       "false]}\n"
       "  atoms: {kind: particles}\n"
       "  box: {kind: spectral, order: 2}\n"
+      "  rock: {kind: unstructured, dimensions: 2}\n"
       "fields:\n  heat: {mesh: grid, type: float32, components: 2}\n"
       "  x: {mesh: atoms, type: float64, components: 3}\n"
-      "  u: {mesh: box, type: float64}\n",
+      "  u: {mesh: box, type: float64}\n"
+      "  s: {mesh: rock, type: float64}\n",
       "c", {});
   model::Catalogue out;
   out.read(root.find("meshes"), root.find("fields"));
@@ -50,6 +53,44 @@ model::MeshBlocks columns(const comm::Communicator& world, const std::vector<flo
   }
   return out;
 }
+
+/// One triangle, as a block with this number.
+struct Triangle {
+  std::vector<double> places = {0, 0, 0, 1, 0, 0, 0, 1, 0}, values = {2};
+  base::Bytes cells;
+
+  Triangle() {
+    const std::vector<int32_t> points = {0, 1, 2};
+    pillion_cells shared{};
+    shared.size = sizeof shared;
+    shared.count = 1;
+    shared.type = 5;
+    shared.index_type = PILLION_INT32;
+    shared.points = points.data();
+    cells = model::to_bytes(shared, {});
+  }
+  [[nodiscard]] model::Block block(int rank, int32_t number, int64_t version) const {
+    const auto array = [&](const void* data, model::ElementType type, int32_t components,
+                           int64_t count) {
+      const model::Box box{{0, 0, 0}, {count, 1, 1}};
+      model::Array out{data, type, components, model::packed_strides(box, components)};
+      out.extents = {count, 1, 1};
+      out.has_extents = true;
+      out.version = version;
+      return out;
+    };
+    using model::ElementType;
+    return {.id = model::block_id(rank, number),
+            .box = {{0, 0, 0}, {1, 1, 1}},
+            .owned = 1,
+            .arrays = {
+                {"s", array(values.data(), ElementType::Float64, 1, 1)},
+                {model::coordinates_of("rock"), array(places.data(), ElementType::Float64, 3, 3)},
+                {model::point_ids_of("rock"), array(nullptr, ElementType::Int64, 1, 0)},
+                {model::topology_of("rock"),
+                 array(cells.data(), ElementType::Uint8, 1, static_cast<int64_t>(cells.size()))}}};
+  }
+};
 
 struct Stage {
   comm::Communicator world{MPI_COMM_WORLD};
@@ -114,6 +155,22 @@ TEST_CASE("blocks have ids of their own, sizes, counts, and strides in bytes") {
     CHECK(stage.sum(points) == nx * (ny + 1));
     CHECK(static_cast<int64_t>(stage.different_ids(input)) ==
           stage.sum(static_cast<int64_t>(input.blocks.size())));
+  }
+}
+
+TEST_CASE("cells of blocks that come and go leave no versions behind") {
+  Stage stage;
+  const Triangle triangle;
+  for (int32_t step = 0; step < 5; ++step) {
+    Publication publication;
+    for (const int32_t number : {2 * step, 2 * step + 1})
+      publication.meshes["rock"].blocks.push_back(
+          triangle.block(stage.world.rank(), number, step + 1));
+    const Input input = stage.bring({.fields = {"s"}, .kind = layout::Kind::AsShared}, publication);
+    REQUIRE(input.blocks.size() == 2);
+    CHECK(input.blocks[1].topology_version == step + 1);
+    CHECK(input.blocks[1].connectivity->types[0] == 5);
+    CHECK(stage.movers.checked.size() == 2);
   }
 }
 
