@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pillion
 import pytest
-from conftest import mpirun
+from conftest import mpirun, read_table
 from replaying import assert_same, replay
 from test_curvilinear import TEXT as CURVED
 from test_curvilinear import run as run_curved
@@ -72,6 +72,30 @@ def test_replayed(live, build, tmp_path, ranks, sidecars):
     assert len(tables) >= least
     for path in tables:
         assert_same(path, tmp_path / "again" / path.relative_to(results))
+
+
+def test_a_first_step_with_nothing_due(build, tmp_path):
+    """A session looks at points and cells before the first step, due or not."""
+    for run, text, raw in (
+        (run_curved, CURVED, files(ring="ring_u, ring_x", other="shell_u")),
+        (run_cells, CELLS + ANALYSES, files(box="u, w")),
+    ):
+        text = without_pictures(text)
+        folder = tmp_path / run.__module__
+        folder.mkdir()
+        run(folder, build, "inside", text=text + raw)
+        text = text.replace("SIDECARS", "").replace("every: 1 steps", "every: 2 steps")
+        text = re.sub(", at: (simulation|sidecar)", "", text.replace("results", "again"))
+        (folder / "c.yaml").write_text(text)
+        done = replay(build, folder, 2, "--steps", "1,2", "results/files", "c.yaml")
+        assert "2 steps, 1 to 2; 1 were due" in done.stdout
+        tables = sorted((folder / "again").rglob("histogram*.csv"))
+        assert tables
+        for path in tables:
+            found = read_table(path)
+            live = read_table(folder / "results" / path.relative_to(folder / "again"))
+            np.testing.assert_array_equal(found["count"], live["count"])
+            np.testing.assert_allclose(found["volume"], live["volume"], rtol=1e-12)
 
 
 def same_meshes(one, other) -> None:

@@ -45,7 +45,8 @@ class Stored:
     domain: Domain | None = None  # of particles, if the file says it
     faces: tuple[np.ndarray, ...] = ()  # of a rectilinear mesh, by axis, if the file says it
     kind: str = ""  # of the mesh, if raw files say it: "curvilinear", "unstructured"
-    is_beside: bool = False  # coordinates of points, which several datasets may have
+    is_coordinates: bool = False  # of the points of a curvilinear mesh
+    is_beside: bool = False  # several datasets may have it: coordinates that no stage was to write
 
     @property
     def has_known_order(self) -> bool:

@@ -182,7 +182,7 @@ class Player:
             stored = frame.fields[field.name]
             if stored.is_in_blocks and field.mesh in self._in_blocks:
                 # A session looks at coordinates before anything is due.
-                self._share_blocks(field, stored, with_values or stored.is_beside)
+                self._share_blocks(field, stored, with_values or stored.is_coordinates)
                 continue
             arrangement = arrange(stored, field, self._order)
             box = self._box(field, arrangement)

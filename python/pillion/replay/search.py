@@ -296,6 +296,7 @@ def _stored_raw(head: Mapping[str, Any], field: RawField, path: Path) -> Stored:
         domain=domain,
         faces=index.faces,
         kind=str(mesh.get("kind") or ""),
+        is_coordinates=field.name == mesh.get("coordinates"),
         is_beside=field.number < 0,
     )
 
