@@ -13,10 +13,14 @@ import pillion
 import pytest
 from conftest import mpirun, read_table
 from replaying import assert_same, replay
+from scenes import Placement, Scene
 from test_curvilinear import TEXT as CURVED
 from test_curvilinear import run as run_curved
 from test_points_of_boxes import TEXT as POINTS
 from test_points_of_boxes import run as run_points
+from test_spectral import ANALYSES as OF_ELEMENTS
+from test_spectral import CATALOGUE as ELEMENTS
+from test_spectral import frames
 from test_unstructured import ANALYSES
 from test_unstructured import TEXT as CELLS
 from test_unstructured import run as run_cells
@@ -48,6 +52,27 @@ LIVE = {
         9,
     ),
 }
+
+
+def run_elements(folder: Path, build: Path, place: str, text: str) -> None:
+    """Elements that move from rank to rank."""
+    placement = {
+        "inside": Placement(3, 0, "migrate"),
+        "node": Placement(2, 1, "sparse", "node", 1, 0, "wait", "4 MiB"),
+    }[place]
+    analyses = text[text.index("analyses:") :]
+    arguments = ("--elements", 1, "--apart", 0)
+    Scene("box", frames(), ELEMENTS, analyses, "trajectory_driver", arguments).run(
+        build, folder, placement
+    )
+
+
+LIVE["elements"] = (
+    run_elements,
+    "output: results\nSIDECARS\n" + ELEMENTS + OF_ELEMENTS,
+    files(box="xyz, velocity, pressure, number, drift").replace("    every: 1 steps\n", ""),
+    16,
+)
 
 
 @pytest.fixture(scope="module", params=[(name, at) for name in LIVE for at in ("inside", "node")])
@@ -154,6 +179,20 @@ WRONG = {  # by message: the mistake in files, and one in the configuration
         "kind: uniform, cells: [2, 2], length: [1, 1]",
     ),
 }
+
+
+def test_elements_of_another_order(build, tmp_path):
+    run_elements(tmp_path, build, "inside", "analyses:\n" + files(box="velocity"))
+    text = ELEMENTS.replace("order: 3", "order: 2") + "analyses: {a: {stages: [statistics: "
+    (tmp_path / "c.yaml").write_text("output: again" + text + "{fields: [velocity]}]}}")
+    done = replay(build, tmp_path, 1, "results/files", "c.yaml", check=False)
+    assert done.returncode == 1 and "'xyz', which analyses use, is missing" in done.stderr
+    (tmp_path / "c.yaml").write_text(
+        ("output: again" + text).replace(", coordinates: xyz", "") + "{fields: [velocity]}]}}"
+    )
+    done = replay(build, tmp_path, 1, "results/files", "c.yaml", check=False)
+    assert done.returncode == 1
+    assert "has values of shape [3, 4, 4, 4] in each element, but field 'velocity'" in done.stderr
 
 
 def test_refused(build, tmp_path):

@@ -50,6 +50,7 @@ class RawBlock:
     box: Box  # of its items: [z, y, x] or, of particles and elements, which they are among all
     offsets: tuple[int, ...]  # in the file, by field
     level: int = 0  # of a mesh with levels: its items are cells of this one
+    is_box: bool = False  # of cells with an index along each axis
     id: int = 0  # that the block had in the run, of an unstructured mesh
     point_range: tuple[int, int] | None = None  # which they are among all points
     points: Arrays = field(default_factory=dict)  # `coordinates` and `ids`
@@ -163,6 +164,7 @@ def _blocks(index: dict[str, Any], folder: Path) -> Iterator[RawBlock]:
             tuple(box),
             tuple(int(offset) for offset in entry["offsets"]),
             int(entry.get("level", 0)),
+            "lo" in entry,
             int(entry.get("id", 0)),
             point_range,
             _arrays(entry.get("points") or {}, folder),

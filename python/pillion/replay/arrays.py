@@ -44,7 +44,7 @@ class Stored:
     raw: RawField | None = None  # in raw files
     domain: Domain | None = None  # of particles, if the file says it
     faces: tuple[np.ndarray, ...] = ()  # of a rectilinear mesh, by axis, if the file says it
-    kind: str = ""  # of the mesh, if raw files say it: "curvilinear", "unstructured"
+    kind: str = ""  # of the mesh, in raw files
     is_coordinates: bool = False  # of the points of a curvilinear mesh
     is_beside: bool = False  # several datasets may have it: coordinates that no stage was to write
 
@@ -119,6 +119,13 @@ def arrange(stored: Stored, field: Field, order: Order) -> Arrangement:
     return found[::-1] if stored.fortran else found
 
 
+def expect_array(stored: Stored, field: Field, order: Order) -> None:
+    """Raises Error with advice if the array cannot be that field."""
+    if field.mesh_kind == "spectral":  # whose elements are read as they are
+        return _expect_type(stored, field)
+    arrange(stored, field, order)
+
+
 def part_of(extents: list[int], rank: int, ranks: int) -> Part:
     """The part of an array that one of `ranks` ranks reads: planes along the slowest index or,
     where ranks outnumber these, a piece of a plane, cut in the same way. It may be empty. All parts
@@ -156,7 +163,7 @@ def _indexed(field: Field, order: Order) -> Arrangement:
 
 def _is_counted(field: Field) -> bool:
     """Whether the number of its values is each step's own."""
-    return field.is_particles or field.is_unstructured
+    return field.is_particles or field.mesh_kind in ("unstructured", "spectral")
 
 
 def _has_shape(shape: tuple[int, ...], expected: Arrangement, is_counted: bool) -> bool:

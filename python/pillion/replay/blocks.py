@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Meshes that are shared in the blocks that their files have: those with levels of refinement or
-missing cells, and those whose blocks have points. Which blocks a rank reads and shares.
+"""Meshes that are shared in the blocks that their files have, and which blocks a rank reads. They
+have levels of refinement, missing cells, points in their blocks, or spectral elements.
 
 Ranks get equal shares of the cells, in whole blocks, in the order in which files list them: by
 level, and within a level by place. Neighbours are mostly with one rank.
@@ -21,12 +21,12 @@ from pillion.insitu.session import Session
 @dataclass(frozen=True)
 class SharedBlock:
     """A block: its box, x first, in cells of its level; of an unstructured mesh a number of cells
-    or points."""
+    or points, of a spectral one of elements."""
 
     level: int
-    lo: tuple[int, ...] | None  # None of an unstructured mesh
+    lo: tuple[int, ...] | None  # None of a block that is no box
     extent: tuple[int, ...]  # of the values
-    # Reads all values of a field into [z, y, x, component].
+    # Reads all values of a field into [z, y, x, component]; of elements, points come last.
     read: Callable[[np.ndarray], None]
 
 
@@ -82,8 +82,7 @@ def blocks_of_raw(index: RawIndex, field: RawField, rank: int, ranks: int) -> li
         def read(to: np.ndarray, block=block) -> None:  # type: ignore[no-untyped-def]
             field.read_block(block, to if field.inner else to[..., 0])
 
-        is_box = block.point_range is None
-        out.append(SharedBlock(block.level, lo if is_box else None, extent, read))
+        out.append(SharedBlock(block.level, lo if block.is_box else None, extent, read))
     return out
 
 
@@ -94,7 +93,7 @@ def meshes_by_block(fields: Iterable[Field]) -> set[str]:
         for field in fields
         if field.is_in_blocks
         or field.is_at_points
-        or field.mesh_kind in ("curvilinear", "unstructured")
+        or field.mesh_kind in ("curvilinear", "unstructured", "spectral")
     }
 
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import yaml
 
+from pillion.datasets.raw_blocks import RawField
 from pillion.errors import Error
 from pillion.insitu.catalogue import Field
-from pillion.replay.arrays import Stored, arrange
+from pillion.replay.arrays import Stored, expect_array
 from pillion.replay.frames import Frame, Names, make_frames
 from pillion.replay.options import Options
 from pillion.replay.search import Search, find_files
@@ -27,7 +28,6 @@ def make_plan(
     every particle mesh has a domain. Raises Error; passes remarks to `warn`.
     """
     used = {name: field for name, field in fields.items() if field.used}
-    _expect_no_elements(used.values())
     names = Names(fields, options.names)
     files = find_files(options.files)
     search = Search(names, used, options.steps)
@@ -64,19 +64,10 @@ def make_plan(
     for frame in frames:
         for name, field in used.items():
             _expect_cells(frame.fields[name], field)
-            arrange(frame.fields[name], field, options.order)
+            expect_array(frame.fields[name], field, options.order)
             _expect_levels(frame.fields[name], field)
         _expect_particles(frame, used)
     return frames
-
-
-def _expect_no_elements(fields: Iterable[Field]) -> None:
-    for field in fields:
-        if field.mesh_kind == "spectral":
-            raise Error(
-                f"field '{field.name}' is on the spectral mesh '{field.mesh}'; fields of all other "
-                "meshes can be replayed, those of spectral meshes cannot yet"
-            )
 
 
 def _expect_levels(stored: Stored, field: Field) -> None:
@@ -87,16 +78,19 @@ def _expect_levels(stored: Stored, field: Field) -> None:
         )
 
 
+_IN_RAW_FILES = ("curvilinear", "unstructured", "spectral")  # meshes that no other files hold
+
+
 def _expect_cells(stored: Stored, field: Field) -> None:
-    of_mesh = field.mesh_kind if field.mesh_kind in ("curvilinear", "unstructured") else ""
+    of_mesh = field.mesh_kind if field.mesh_kind in _IN_RAW_FILES else ""
     if stored.raw is None and (of_mesh or field.is_at_points):
         raise Error(
             f"{stored.place} cannot be field '{field.name}' "
             + (f"on the {of_mesh} mesh '{field.mesh}'" if of_mesh else "at points of a mesh")
             + ", which can be replayed from what write_raw has written"
         )
-    if stored.raw is not None and stored.kind in ("curvilinear", "unstructured"):
-        _expect_kind(stored, field)
+    if stored.raw is not None and (of_mesh or stored.kind in _IN_RAW_FILES):
+        _expect_kind(stored, stored.raw, field)
     if stored.format == "openpmd" and field.is_in_blocks:
         raise Error(
             f"{stored.place} does not list the boxes of mesh '{field.mesh}'; meshes with levels "
@@ -109,18 +103,24 @@ def _expect_cells(stored: Stored, field: Field) -> None:
         )
 
 
-def _expect_kind(stored: Stored, field: Field) -> None:
+def _expect_kind(stored: Stored, raw: RawField, field: Field) -> None:
     if field.mesh_kind != stored.kind:
         raise Error(
-            f"{stored.place} is on a mesh of kind {stored.kind}, but mesh '{field.mesh}' is of "
-            f"kind {field.mesh_kind}"
+            f"{stored.place} is on a mesh of kind {stored.kind}, but mesh "
+            f"'{field.mesh}' is of kind {field.mesh_kind}"
         )
-    assert stored.raw is not None
-    if field.is_at_points != stored.raw.is_at_points:
+    if field.mesh_kind == "spectral":
+        if raw.inner != field.of_item:
+            raise Error(
+                f"{stored.place} has values of shape {list(raw.inner)} in each element, but field "
+                f"'{field.name}' needs {list(field.of_item)}; declare the `order` of mesh "
+                f"'{field.mesh}' and the `centering` of the field as they were in the run"
+            )
+    elif field.is_at_points != raw.is_at_points:
         where = ("cells", "points")
         raise Error(
-            f"{stored.place} has values at {where[stored.raw.is_at_points]}, but field "
-            f"'{field.name}' is declared at {where[field.is_at_points]}; set its `centering`"
+            f"{stored.place} has values at {where[raw.is_at_points]}, but field '{field.name}' is "
+            f"declared at {where[field.is_at_points]}; set its `centering`"
         )
 
 

@@ -222,20 +222,21 @@ class Player:
     def _share_blocks(self, field: Field, stored: Stored, with_values: bool) -> None:
         """Shares this rank's blocks, at all levels, and takes back those of the step before."""
         blocks = self._files.blocks(stored, self._comm.rank, self._comm.size)
-        sizes = [math.prod(block.extent) * field.components for block in blocks]
+        inner = field.of_item or (1,)
+        sizes = [math.prod(block.extent + inner) for block in blocks]
         values = self._room(field, (sum(sizes),))
         begin = 0
         with self._session.blocks(field.name):
             for block, size in zip(blocks, sizes, strict=True):
                 own = values[begin : begin + size]
-                own = own.reshape(*block.extent[::-1], field.components)
+                own = own.reshape(*block.extent[::-1], *inner)
                 begin += size
                 if with_values:
                     block.read(own)
                     self._tally.bytes += own.nbytes
                 axes = len(block.extent)
-                turned = own.transpose(*range(axes)[::-1], axes)
-                turned = turned if field.components > 1 else turned[..., 0]
+                turned = own.transpose(*range(axes)[::-1], *range(axes, own.ndim))
+                turned = turned if field.of_item else turned[..., 0]
                 self._session.share(field.name, turned, block.lo, level=block.level)
 
     def _box(self, field: Field, arrangement: Arrangement) -> Mapping[int, tuple[int, int]]:

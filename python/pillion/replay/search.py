@@ -295,10 +295,15 @@ def _stored_raw(head: Mapping[str, Any], field: RawField, path: Path) -> Stored:
         raw=field,
         domain=domain,
         faces=index.faces,
-        kind=str(mesh.get("kind") or ""),
+        kind=_kind_of(mesh),
         is_coordinates=field.name == mesh.get("coordinates"),
         is_beside=field.number < 0,
     )
+
+
+def _kind_of(mesh: Mapping[str, Any]) -> str:
+    standard = "uniform" if "cells" in mesh else "particles"
+    return str(mesh.get("kind") or ("spectral" if "order" in mesh else standard))
 
 
 def _domain_of(stored: Mapping[str, Any]) -> Domain:
