@@ -111,7 +111,10 @@ def read_raw(results: Path, index: str) -> dict[int, tuple[int, list[dict]]]:
     for step in head["steps"]:
         blocks = yaml.safe_load((results / step["index"]).read_text())
         assert blocks["step"] == step["step"] and blocks["coarsening"] == step["coarsening"]
+        mesh = blocks.get("mesh")
+        of_mesh = yaml.safe_load((results / mesh).read_text())["blocks"] if mesh else []
         for block in blocks["blocks"]:
+            block |= of_mesh.pop(0) if mesh else {}
             for field, offset in zip(head["fields"], block["offsets"], strict=True):
                 rows, components = _rows_of(head["mesh"], block, field)
                 values = np.fromfile(

@@ -191,6 +191,8 @@ def test_cells_that_stay_are_written_once(build, tmp_path, how):
     assert found["w"].dims == ("step", "point", "component3")
     stored = sorted((tmp_path / "results/a/box_raw").glob("*.mesh.raw"))
     assert [path.name[:13] for path in stored] == ["box.000000000"] * 2
+    indices = (tmp_path / "results/a/box_raw").glob("*.mesh.yaml")
+    assert [path.name for path in indices] == ["box.000000000.mesh.yaml"]
 
 
 def test_steps_after_a_checkpoint_have_their_cells(build, tmp_path):
@@ -198,7 +200,9 @@ def test_steps_after_a_checkpoint_have_their_cells(build, tmp_path):
     for how in ("until:2", "from:2", "from:2"):
         run_cells(tmp_path, build, "inside", CELLS, how)
     check_cells(tmp_path / "results", [0, 1, 2, 3])
-    text = (tmp_path / "results/a/box_raw/box.000000003.yaml").read_text()
+    folder = tmp_path / "results/a/box_raw"
+    assert "mesh: box_raw/box.000000003.mesh.yaml" in (folder / "box.000000003.yaml").read_text()
+    text = (folder / "box.000000003.mesh.yaml").read_text()
     assert "box.000000003.000000.mesh.raw" in text and "box.000000001" not in text
 
 

@@ -135,20 +135,40 @@ def garbled(path: Path, error: Exception) -> Error:
     return Error(f"'{path}' cannot be read: it lacks or garbles an entry: {error!r}")
 
 
+Geometry = list[tuple[Arrays, Arrays]]  # points and cells, by block
+
+
 def _read_index(path: Path) -> RawIndex:
     found = read_map(path)
     try:
-        blocks = tuple(_blocks(found, path.parent.parent))
+        folder = path.parent.parent
+        # Steps share it: as a rule the mesh stays.
+        geometry = _geometries(folder / str(found["mesh"])) if "mesh" in found else None
+        blocks = tuple(_blocks(found, folder, geometry))
         faces = tuple(np.array(axis, np.float64) for axis in found.get("coordinates") or ())
         return RawIndex(path, blocks, found.get("domain"), faces)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise garbled(path, error) from error
 
 
-def _blocks(index: dict[str, Any], folder: Path) -> Iterator[RawBlock]:
+def _read_geometry(path: Path) -> Geometry:
+    found, folder = read_map(path), path.parent.parent
+    try:
+        return [
+            (_arrays(entry.get("points") or {}, folder), _arrays(entry.get("cells") or {}, folder))
+            for entry in found["blocks"] or []
+        ]
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise garbled(path, error) from error
+
+
+def _blocks(index: dict[str, Any], folder: Path, geometry: Geometry | None) -> Iterator[RawBlock]:
     """Files are named as seen from the folder of the head, which is that above the index."""
     before = points = 0
-    for entry in index.get("blocks") or []:
+    entries = index.get("blocks") or []
+    if geometry is None:
+        geometry = [({}, {})] * len(entries)
+    for entry, of_block in zip(entries, geometry, strict=True):
         count = int(entry["count"])
         box: list[tuple[int, int]] = [(before, before + count)]
         if "lo" in entry:
@@ -167,8 +187,7 @@ def _blocks(index: dict[str, Any], folder: Path) -> Iterator[RawBlock]:
             "lo" in entry,
             int(entry.get("id", 0)),
             point_range,
-            _arrays(entry.get("points") or {}, folder),
-            _arrays(entry.get("cells") or {}, folder),
+            *of_block,
         )
 
 
@@ -184,6 +203,7 @@ def _arrays(entry: Mapping[str, Any], folder: Path) -> Arrays:
     return out
 
 
+_geometries: Kept[Geometry] = Kept(_read_geometry, 16 << 20)
 _indices: Kept[RawIndex] = Kept(_read_index, 4 << 20)
 
 

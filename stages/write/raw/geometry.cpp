@@ -36,17 +36,20 @@ void GeometryFiles::begin(const std::filesystem::path& products, const std::stri
   file_.reset();
   bytes_ = 0;
   next_.clear();
+  entries_.clear();
 }
 
-std::string GeometryFiles::add(const stage::Block& block, int32_t axes) {
+void GeometryFiles::add(const stage::Block& block, int32_t axes) {
   const auto found = known_.find(block.id());
   const Parts* before = found == known_.end() ? nullptr : &found->second;
   auto& now = next_[block.id()];
   now.points = points_of(block, axes, before == nullptr ? nullptr : &before->points);
-  std::string out = ", points: " + now.points.entry;
-  if (block.raw().connectivity == nullptr) return out;
-  now.cells = cells_of(block, before == nullptr ? nullptr : &before->cells);
-  return out + ", cells: " + now.cells.entry;
+  entries_ += "  - {points: " + now.points.entry;
+  if (block.raw().connectivity != nullptr) {
+    now.cells = cells_of(block, before == nullptr ? nullptr : &before->cells);
+    entries_ += ", cells: " + now.cells.entry;
+  }
+  entries_ += "}\n";
 }
 
 /// Points of a box are in the order of its indices, the first axis fastest.
@@ -68,7 +71,9 @@ GeometryFiles::Part GeometryFiles::points_of(const stage::Block& block, int32_t 
   const auto* values = copy.empty() ? static_cast<const std::byte*>(array.data) : copy.data();
   const std::span coordinates(values, size);
   if (out.version == 0) {
-    out.digest = digest_of(coordinates);
+    // Another box may have the same bytes.
+    const auto extents = std::as_bytes(std::span(shape));
+    out.digest = 31 * digest_of(coordinates) + digest_of(extents);
     if (before != nullptr && before->version == 0 && before->digest == out.digest) return *before;
   }
   std::vector<Column> columns{{"coordinates", array.type, std::move(shape), coordinates}};

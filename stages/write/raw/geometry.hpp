@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Points and cells of blocks in files of their own. The file of a step has what has changed;
-// for all others the index names the file of an earlier step, so that a mesh that stays is written
+// Points and cells of blocks in files of their own. The file of a step has what has changed; for
+// all others the index names the file of an earlier step, so that a mesh that stays is written
 // once.
 #pragma once
 
@@ -25,12 +25,18 @@ class GeometryFiles {
  public:
   /// Before the blocks of a step: where their file will be, below the folder of products.
   void begin(const std::filesystem::path& products, const std::string& path);
-  /// Writes the points and cells of a block unless a file has them. Returns the entries `points`
-  /// and, of an unstructured mesh, `cells` of the index.
-  std::string add(const stage::Block& block, int32_t axes);
+  /// Writes the points and cells of a block unless a file has them.
+  void add(const stage::Block& block, int32_t axes);
   /// After the last block: the file gets its name, if there is one. Blocks that were not added
   /// since `begin` are forgotten. Returns the bytes that were written.
   int64_t finish(bool durable);
+
+  /// An entry for each block that was added, with `points` and, of an unstructured mesh, `cells`.
+  [[nodiscard]] const std::string& entries() const { return entries_; }
+  /// Whether they differ from the entries of the last index.
+  [[nodiscard]] bool have_changed() const { return entries_ != in_index_; }
+  /// After the entries are in an index.
+  void keep_entries() { in_index_ = entries_; }
 
  private:
   /// Points or cells of a block as they were written.
@@ -54,7 +60,7 @@ class GeometryFiles {
   Part cells_of(const stage::Block& block, const Part* before);
   std::string write(const std::vector<Column>& columns);
 
-  std::string path_;
+  std::string path_, entries_, in_index_;
   std::filesystem::path whole_path_;
   std::optional<UnfinishedFile> file_;  ///< there is none before something is written
   std::optional<OpenFiles> open_;

@@ -34,7 +34,11 @@ class WriteRaw final : public stage::Stage {
   std::string write_blocks(const stage::Step& step, const std::string& path, int64_t& bytes);
   [[nodiscard]] Extent extent_of(const stage::Block& block, size_t field) const;
   [[nodiscard]] std::string place_of(const stage::Step& step, const stage::Block& block) const;
-  void write_step_index(const stage::Step& step, const std::string& blocks) const;
+  /// The path of the index of points and cells that a step has, "" if its mesh has none. The index
+  /// is written if some of them have changed. [peers]
+  [[nodiscard]] std::string write_mesh_index(const stage::Step& step) const;
+  void write_step_index(const stage::Step& step, const std::string& mesh,
+                        const std::string& blocks) const;
   void write_index(const stage::Step& step) const;
   void note(const stage::Step& step, double seconds, int64_t bytes);
 
@@ -45,6 +49,7 @@ class WriteRaw final : public stage::Stage {
   int32_t input_ = 0;
   write::StepList steps_;
   GeometryFiles geometry_;
+  std::string mesh_index_;  ///< of points and cells, as the last step had it
   bool has_begun_ = false;
   std::vector<int64_t> written_, bytes_;  ///< steps, and what they took
   std::vector<double> seconds_;
@@ -93,9 +98,12 @@ void WriteRaw::run(stage::Step& step) {
   int64_t bytes = 0;
   step.agree();
   step.in_turn(at_once_, [&] { lines = write_blocks(step, path, bytes); });
+  const auto mesh = write_mesh_index(step);
   const auto all = gather_values(step, std::vector<char>(lines.begin(), lines.end()));
-  if (step.peer() == 0) write_step_index(step, {all.begin(), all.end()});
+  if (step.peer() == 0) write_step_index(step, mesh, {all.begin(), all.end()});
   step.agree();
+  mesh_index_ = mesh;
+  geometry_.keep_entries();
   steps_.add(step, {step.index(), step.time(), step.coarsening(fields_.mesh().mesh), 0});
   write_index(step);
   note(step, seconds_now() - begun, bytes);
@@ -136,9 +144,8 @@ std::string WriteRaw::write_blocks(const stage::Step& step, const std::string& p
       lines += (f > 0 ? ", " : "") + std::to_string(bytes);
       bytes += static_cast<int64_t>(size);
     }
-    lines += "]";
-    if (has_placed_points(fields_.mesh())) lines += geometry_.add(block, fields_.mesh().axes);
-    lines += "}\n";
+    lines += "]}\n";
+    if (has_placed_points(fields_.mesh())) geometry_.add(block, fields_.mesh().axes);
   }
   file.finish(durable_);
   bytes += geometry_.finish(durable_);
@@ -159,11 +166,29 @@ std::string WriteRaw::place_of(const stage::Step& step, const stage::Block& bloc
   return out + ", count: " + std::to_string(count);
 }
 
-void WriteRaw::write_step_index(const stage::Step& step, const std::string& blocks) const {
+std::string WriteRaw::write_mesh_index(const stage::Step& step) const {
+  if (!has_placed_points(fields_.mesh())) return "";
+  int64_t is_new = mesh_index_.empty() || geometry_.have_changed() ? 1 : 0;
+  step.max(std::span(&is_new, 1));
+  if (is_new == 0) return mesh_index_;
+  const auto& mine = geometry_.entries();
+  const auto all = gather_values(step, std::vector<char>(mine.begin(), mine.end()));
+  const auto path = path_of(step.index(), ".mesh.yaml");
+  if (step.peer() != 0) return path;
+  std::string text = step.origin(name_, "Points and cells of blocks") + "blocks:";
+  text += all.empty() ? " []\n" : "\n" + std::string(all.begin(), all.end());
+  write_whole(std::filesystem::path(step.product_folder()) / path, std::as_bytes(std::span(text)),
+              durable_);
+  return path;
+}
+
+void WriteRaw::write_step_index(const stage::Step& step, const std::string& mesh,
+                                const std::string& blocks) const {
   std::string text = step.origin(name_, "Blocks of a step");
   if (fields_.mesh().mesh_kind == PILLION_PARTICLES)
     text += "domain: " + text_of(step.domain(fields_.mesh().mesh)) + "\n";
   text += coordinates_of(step.mesh(fields_.mesh().mesh));
+  if (!mesh.empty()) text += "mesh: " + mesh + "\n";
   text += "coarsening: " + std::to_string(step.coarsening(fields_.mesh().mesh)) +
           "\nblocks:" + (blocks.empty() ? " []\n" : "\n" + blocks);
   write_whole(std::filesystem::path(step.product_folder()) / path_of(step.index(), ".yaml"),
