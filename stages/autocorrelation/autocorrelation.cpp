@@ -3,7 +3,9 @@
 // series that the values of each cell, element or point make over the steps. Every given number of
 // samples it passes its results, as a field, to `uncertainty`, and nothing in between. See
 // README.md here.
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <pillion/stage.hpp>
 #include <span>
 #include <string>
@@ -22,7 +24,8 @@ namespace pillion::stages::autocorrelation {
 
 // Where series live: each component of each cell, element, or point of an element, of the blocks
 // that this peer has. A series is known by a key that depends on the cell or the element's number
-// alone, so that it can be followed when blocks change.
+// alone, so that it can be followed when blocks change. Cells of an unstructured mesh that are
+// flagged have none: a copy would have the key of its original.
 
 class Places {
  public:
@@ -34,9 +37,10 @@ class Places {
     for (size_t d = 0; d < static_cast<size_t>(field.axes); ++d) cells_[d] = field.cells[d];
     for (int32_t b = 0; b < step.block_count(input); ++b) {
       const auto block = step.block(input, b);
-      Part part{{}, extent_of(block, field), {}};
+      Part part{{}, extent_of(block, field), {}, {}};
       for (size_t d = 0; d < static_cast<size_t>(field.axes); ++d) part.lo[d] = block.lo()[d];
       if (field.mesh_kind == PILLION_SPECTRAL) part.numbers = numbers_of(block);
+      if (is_unstructured(field)) add_cells(block, field, part);
       parts_.push_back(std::move(part));
     }
   }
@@ -62,11 +66,23 @@ class Places {
   [[nodiscard]] int64_t units(int32_t block) const {
     return size_of(parts_[static_cast<size_t>(block)].n) / points_;
   }
+  /// Which cell or element of a block it is.
+  [[nodiscard]] int64_t position(int32_t block, int64_t unit) const {
+    const auto& positions = parts_[static_cast<size_t>(block)].positions;
+    return positions.empty() ? unit : positions[static_cast<size_t>(unit)];
+  }
   /// Calls use(first value, stride, count) for all rows of a block, in the order of its series. The
   /// array is unfolded.
   template <class T, class F>
   void for_each_run(int32_t block, const stage::Array& array, const T* data, F&& use) const {
-    const Extent& n = parts_[static_cast<size_t>(block)].n;
+    const auto& [lo, n, numbers, positions] = parts_[static_cast<size_t>(block)];
+    if (!positions.empty()) {
+      for (int64_t c = 0; c < components_; ++c)
+        for_each_stretch_in(positions, [&](int64_t first, size_t count) {
+          use(data + c * array.strides[3] + first * array.strides[0], array.strides[0], count);
+        });
+      return;
+    }
     for (int64_t c = 0; c < components_; ++c)
       for (int64_t k = 0; k < n[2]; ++k)
         for (int64_t j = 0; j < n[1]; ++j)
@@ -78,6 +94,7 @@ class Places {
   struct Part {
     Extent lo, n;
     std::vector<int64_t> numbers;
+    std::vector<int64_t> positions;  ///< of cells that have series, if not all have
     friend bool operator==(const Part&, const Part&) = default;
   };
 
@@ -91,13 +108,45 @@ class Places {
     return out;
   }
 
+  /// The ids of the cells that are not flagged, and where these are.
+  static void add_cells(const stage::Block& block, const pillion_field_description& field,
+                        Part& part) {
+    const auto* ids = block.connectivity().cell_ids;
+    if (ids == nullptr && block.count() > 0)
+      throw Error(ErrorCode::Stage,
+                  std::string("cells of mesh '") + field.mesh +
+                      "' have no ids, by which series are found again when blocks change; share "
+                      "`ids` with the cells");
+    const auto* flags = block.raw().flags;
+    for (int64_t cell = 0; cell < block.count(); ++cell) {
+      const bool counts =
+          flags == nullptr ||
+          is_counted(static_cast<const uint8_t*>(flags->data)[cell * flags->strides[0]]);
+      if (!counts) continue;
+      part.numbers.push_back(ids[cell]);
+      part.positions.push_back(cell);
+    }
+    part.n[0] = static_cast<int64_t>(part.numbers.size());
+    if (part.n[0] == block.count()) part.positions.clear();
+  }
+
+  /// Calls use(first, count) for all stretches of positions that follow each other.
+  template <class F>
+  static void for_each_stretch_in(const std::vector<int64_t>& positions, F&& use) {
+    for (size_t begin = 0, end = 0; begin < positions.size(); begin = end) {
+      for (++end; end < positions.size() && positions[end] == positions[end - 1] + 1;) ++end;
+      use(positions[begin], end - begin);
+    }
+  }
+
   template <class F>
   void for_each_unit(const Part& part, F&& use) const {
     if (!part.numbers.empty()) {
       for (const int64_t number : part.numbers) use(number);
       return;
     }
-    const auto& [lo, n, none] = part;
+    const auto& lo = part.lo;
+    const auto& n = part.n;
     for (int64_t k = lo[2]; k < lo[2] + n[2]; ++k)
       for (int64_t j = lo[1]; j < lo[1] + n[1]; ++j)
         for (int64_t i = lo[0]; i < lo[0] + n[0]; ++i) use(i + cells_[0] * (j + cells_[1] * k));
@@ -120,11 +169,11 @@ class Autocorrelation final : public stage::Stage {
         from_step_(setup["from_step"].integer()),
         series_(static_cast<size_t>(lags_)) {
     const auto name = setup["field"].text();
-    if (is_unstructured(field_))
-      setup["field"].fail("field '" + name + "' is on mesh '" + mesh_ +
-                          "', which is unstructured: copies of its cells and points have the same "
-                          "ids, so that a series could not be found again when blocks change");
-    if (!has_boxes(field_) && field_.mesh_kind != PILLION_SPECTRAL)
+    if (is_unstructured(field_) && field_.centering == PILLION_POINT)
+      setup["field"].fail(
+          "field '" + name + "' has values at points of mesh '" + mesh_ +
+          "', and blocks share points. Follow the means over cells, which `average` makes");
+    if (!has_boxes(field_) && !has_placed_points(field_) && field_.mesh_kind != PILLION_SPECTRAL)
       setup["field"].fail("field '" + name + "' has no cells and no elements");
     if (lags_ > most_lags)
       setup["lags"].fail("expected at most " + std::to_string(most_lags) + ", not " +
@@ -171,7 +220,7 @@ class Autocorrelation final : public stage::Stage {
   /// Elements are followed by their numbers, cells by where they are.
   [[nodiscard]] std::vector<std::string> fields_of(const stage::Setup& setup,
                                                    const std::string& name) const {
-    if (has_boxes(field_)) return {name};
+    if (field_.mesh_kind != PILLION_SPECTRAL) return {name};
     const auto key = setup["key"];
     const auto number =
         field_of(setup, "key", 1, Numbers::integer, "series on a spectral mesh need it");
@@ -246,13 +295,23 @@ class Autocorrelation final : public stage::Stage {
     size_t s = 0;
     for (int32_t b = 0; b < step.block_count(input_); ++b) {
       auto* out = step.produce<double>(output_, input_, b);
+      if (is_unstructured(field_)) fill(out, step.block(input_, b).count(), rows);
       for (int64_t c = 0; c < components; ++c)
         for (int64_t unit = 0; unit < places_.units(b); ++unit)
           for (int64_t p = 0; p < points; ++p, ++s) {
             if (s % lanes == 0) series_.estimate(s / lanes, rows);
-            write(out + (unit * components + c) * numbers * points + p, points, rows, s % lanes);
+            const int64_t at = places_.position(b, unit);
+            write(out + (at * components + c) * numbers * points + p, points, rows, s % lanes);
           }
     }
+  }
+
+  /// What cells have that no series belongs to.
+  void fill(double* out, int64_t cells, std::vector<Row> rows) const {
+    for (auto& row : rows) std::fill_n(row.x, lanes, std::numeric_limits<double>::quiet_NaN());
+    const auto numbers = static_cast<int64_t>(autocovariance::components(lags_));
+    for (int64_t at = 0; at < cells * field_.components; ++at)
+      write(out + at * numbers, 1, rows, 0);
   }
 
   void write(double* out, int64_t stride, const std::vector<Row>& rows, size_t lane) const {
@@ -281,8 +340,8 @@ class Autocorrelation final : public stage::Stage {
 
 const pillion_parameter parameters[] = {
     {"field", "field", nullptr,
-     "Field of reals on a uniform or spectral mesh; each component of each cell, element, or "
-     "element's point is a series"},
+     "Field of reals at cells of any mesh, or on a spectral one; each component of each cell, "
+     "element, or element's point is a series"},
     {"lags", "integer", "25", "Longest lag, in samples"},
     {"fit_every", "integer", "100", "Samples from one estimate to the next"},
     {"from_step", "integer", "0", "First step that is taken; leaves out how the flow begins"},

@@ -20,6 +20,7 @@
 #include "../common/cells.hpp"
 #include "../common/elements.hpp"
 #include "../common/options.hpp"
+#include "../common/volumes.hpp"
 #include "mean_error.hpp"
 
 namespace pillion::stages::uncertainty {
@@ -232,6 +233,7 @@ class Uncertainty final : public stage::Stage {
       (from ? from : setup["field"])
           .fail("field '" + gathered + "' is not what the stage autocorrelation makes of '" +
                 name_ + "'");
+    volumes_ = VolumesByMesh().cells(setup, gathered_);
     input_ = setup.input(blocks_of_cells(gathered_, {gathered}));
     const auto into = setup["into"] ? setup["into"].text() : name_;
     const auto real = [&](const char* what, const std::string& units) {
@@ -278,7 +280,9 @@ class Uncertainty final : public stage::Stage {
     const auto array = unfolded(block[0], gathered_);
     const int64_t points = points_of(gathered_), components = field_.components;
     const auto n = extent_of(block, gathered_);
-    const auto weights = weights_of(step.mesh(mesh_), gathered_, block);
+    const auto& mesh = step.mesh(mesh_);
+    const auto weights = volumes_ ? volumes_->weights(step, mesh, block, PILLION_CELL)
+                                  : weights_of(mesh, gathered_, block);
     std::array<double*, 4> out{};
     for (size_t o = 0; o < out.size(); ++o)
       out[o] = step.produce<double>(outputs_[o], input_, number);
@@ -318,6 +322,7 @@ class Uncertainty final : public stage::Stage {
   int32_t input_ = 0, verdict_ = 0;
   std::array<int32_t, 4> outputs_{};
   ErrorHistory history_;
+  std::shared_ptr<CellVolumes> volumes_;  ///< of an unstructured or curvilinear mesh
 };
 
 const pillion_parameter parameters[] = {
