@@ -15,6 +15,7 @@ import yaml
 from pillion.datasets.file_arrays import Box, read_box
 from pillion.datasets.kept import Kept
 from pillion.errors import Error
+from pillion.idx.origin import scalars_of
 from pillion.yaml_text import ProductLoader, explained
 
 
@@ -76,6 +77,7 @@ class RawIndex:
     blocks: tuple[RawBlock, ...]
     domain: Mapping[str, Any] | None  # of particles, as the file has it
     faces: tuple[np.ndarray, ...] = ()  # of a rectilinear mesh, by axis
+    scalars: Mapping[str, float] = field(default_factory=dict)  # of the simulation at that step
 
     @property
     def items(self) -> int:
@@ -146,7 +148,7 @@ def _read_index(path: Path) -> RawIndex:
         geometry = _geometries(folder / str(found["mesh"])) if "mesh" in found else None
         blocks = tuple(_blocks(found, folder, geometry))
         faces = tuple(np.array(axis, np.float64) for axis in found.get("coordinates") or ())
-        return RawIndex(path, blocks, found.get("domain"), faces)
+        return RawIndex(path, blocks, found.get("domain"), faces, scalars_of(found))
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise garbled(path, error) from error
 

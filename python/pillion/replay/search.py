@@ -229,11 +229,13 @@ class Search:
                     self.coarse.add(step)
                     continue
                 index = Path(path).parent / str(entry["index"])
-                beside = coordinates_in(head, index_of(index))
+                blocks = index_of(index)
+                beside = coordinates_in(head, blocks)
                 found = fields if beside is None else [*fields, beside]
                 for field in filter(lambda field: self._is_used(field.name), found):
                     stored = _stored_raw(head, field, index)
-                    self.found.append(Found(self._names.field(field.name), step, time, stored))
+                    name = self._names.field(field.name)
+                    self.found.append(Found(name, step, time, stored, blocks.scalars))
         except _GARBLED as error:
             raise garbled(Path(path), error) from error
 
