@@ -146,6 +146,11 @@ def test_written_again(build, tmp_path):
     assert mesh.patch_names == ("inlet", "wall") and mesh.flags is None and mesh.cell_ids is None
     assert stress.values.tolist() == [1.5, 2.5, 2.5, 3.5]
     same_meshes(pillion.results(tmp_path / "results").mesh("a/skin", 0), mesh)
+    turned = raw.replace("output: results", "output: other").replace("inlet, wall", "wall, inlet")
+    (tmp_path / "c.yaml").write_text(turned)
+    done = replay(build, tmp_path, 1, "results/a", "c.yaml", check=False)
+    assert done.returncode == 1
+    assert "lists the patches inlet, wall, but mesh 'skin' has wall, inlet" in done.stderr
 
 
 def cut(folder: Path) -> None:
@@ -164,6 +169,12 @@ def other_format(folder: Path) -> None:
         np.save(folder / f"u.{step:09}.npy", np.zeros(9))
 
 
+def other_blocks(folder: Path) -> None:
+    """As if one dataset came from a run on another number of ranks."""
+    for path in folder.glob("other_raw/other.*.yaml"):
+        path.write_text(re.sub(r"id: (\d+)", "id: 1\\1", path.read_text()))
+
+
 def nothing(folder: Path) -> None:
     pass
 
@@ -171,6 +182,7 @@ def nothing(folder: Path) -> None:
 WRONG = {  # by message: the mistake in files, and one in the configuration
     "it is cut short: it has": (cut, "", ""),
     "No such file": (remove, "", ""),
+    "has other blocks of mesh 'box' than": (other_blocks, "", ""),
     "cannot be field 'u' on the unstructured mesh 'box', which can be": (other_format, "", ""),
     "has values at points, but field 'w' is declared at": (nothing, ", centering: point", ""),
     "of kind unstructured, but mesh 'box' is of kind uniform": (

@@ -52,7 +52,7 @@ class RawBlock:
     offsets: tuple[int, ...]  # in the file, by field
     level: int = 0  # of a mesh with levels: its items are cells of this one
     is_box: bool = False  # of cells with an index along each axis
-    id: int = 0  # that the block had in the run, of an unstructured mesh
+    id: int = 0  # that the block had in the run; 0 of a box
     point_range: tuple[int, int] | None = None  # which they are among all points
     points: Arrays = field(default_factory=dict)  # `coordinates` and `ids`
     cells: Arrays = field(default_factory=dict)  # by the names of `Session.share_cells`
@@ -170,7 +170,9 @@ def _blocks(index: dict[str, Any], folder: Path, geometry: Geometry | None) -> I
     entries = index.get("blocks") or []
     if geometry is None:
         geometry = [({}, {})] * len(entries)
-    for entry, of_block in zip(entries, geometry, strict=True):
+    # Two datasets of one run may list blocks in different orders.
+    pairs = sorted(zip(entries, geometry, strict=True), key=lambda pair: int(pair[0].get("id", 0)))
+    for entry, of_block in pairs:
         count = int(entry["count"])
         box: list[tuple[int, int]] = [(before, before + count)]
         if "lo" in entry:

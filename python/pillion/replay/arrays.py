@@ -45,6 +45,7 @@ class Stored:
     domain: Domain | None = None  # of particles, if the file says it
     faces: tuple[np.ndarray, ...] = ()  # of a rectilinear mesh, by axis, if the file says it
     kind: str = ""  # of the mesh, in raw files
+    patches: tuple[str, ...] = ()  # of a mesh that is a boundary, in raw files
     is_coordinates: bool = False  # of the points of a curvilinear mesh
     is_beside: bool = False  # several datasets may have it: coordinates that no stage was to write
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from pillion.datasets.raw_blocks import RawField
+from pillion.datasets.raw_blocks import RawField, index_of
 from pillion.errors import Error
 from pillion.insitu.catalogue import Field
 from pillion.replay.arrays import Stored, expect_array
@@ -67,6 +67,8 @@ def make_plan(
             expect_array(frame.fields[name], field, options.order)
             _expect_levels(frame.fields[name], field)
         _expect_particles(frame, used)
+        _expect_one_mesh(frame, used)
+    _expect_patches(frames, used, _entries(options.configuration))
     return frames
 
 
@@ -162,6 +164,40 @@ def _expect_particles(frame: Frame, used: Mapping[str, Field]) -> None:
             raise Error(
                 f"mesh '{field.mesh}' has no domain at step {frame.step}; say --domain "
                 f"{field.mesh}=LX,LY,LZ, or add it under 'domains' in {NAME} beside the files"
+            )
+
+
+def _expect_one_mesh(frame: Frame, used: Mapping[str, Field]) -> None:
+    """Fields of one mesh that are shared by blocks have the same blocks, whatever wrote them."""
+    first: dict[str, tuple[Stored, object]] = {}
+    for name, field in used.items():
+        stored = frame.fields[name]
+        if stored.kind not in _IN_RAW_FILES:
+            continue
+        blocks = sorted(
+            (block.id, *block.box, block.point_range) for block in index_of(stored.file).blocks
+        )
+        other, others = first.setdefault(field.mesh, (stored, blocks))
+        if blocks != others:
+            raise Error(
+                f"{stored.place} has other blocks of mesh '{field.mesh}' than {other.place}; "
+                "replay fields of one mesh from what one run has written"
+            )
+
+
+def _expect_patches(
+    frames: list[Frame], used: Mapping[str, Field], entries: Mapping[str, Any]
+) -> None:
+    """Cells of a boundary name patches by their place in the list of the mesh."""
+    meshes = entries.get("meshes")
+    for name, field in used.items():
+        stored = frames[0].fields[name]
+        mesh = meshes.get(field.mesh) if isinstance(meshes, dict) else None
+        declared = mesh.get("patches") if isinstance(mesh, dict) else None
+        if stored.patches and isinstance(declared, list) and [*stored.patches] != declared:
+            raise Error(
+                f"{stored.place} lists the patches {', '.join(stored.patches)}, but mesh "
+                f"'{field.mesh}' has {', '.join(map(str, declared))}; list them as the file does"
             )
 
 

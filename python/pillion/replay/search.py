@@ -298,6 +298,7 @@ def _stored_raw(head: Mapping[str, Any], field: RawField, path: Path) -> Stored:
         domain=domain,
         faces=index.faces,
         kind=_kind_of(mesh),
+        patches=tuple(str(name) for name in mesh.get("patches") or ()),
         is_coordinates=field.name == mesh.get("coordinates"),
         is_beside=field.number < 0,
     )

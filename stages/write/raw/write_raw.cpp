@@ -155,10 +155,12 @@ std::string WriteRaw::write_blocks(const stage::Step& step, const std::string& p
 /// Entries of the index: which part of the mesh a block is, and how much it has.
 std::string WriteRaw::place_of(const stage::Step& step, const stage::Block& block) const {
   const auto& mesh = fields_.mesh();
-  if (is_unstructured(mesh))
-    return ", id: " + std::to_string(block.id()) + ", count: " + std::to_string(block.count()) +
-           ", point_count: " + std::to_string(block.point_count());
-  if (!is_mesh()) return ", count: " + std::to_string(block.owned());
+  if (!is_mesh()) {
+    const auto count = is_unstructured(mesh) ? block.count() : block.owned();
+    std::string out = ", id: " + std::to_string(block.id()) + ", count: " + std::to_string(count);
+    if (is_unstructured(mesh)) out += ", point_count: " + std::to_string(block.point_count());
+    return out;
+  }
   std::string out = ", lo: " + list(block.lo(), mesh.axes) + ", hi: " + list(block.hi(), mesh.axes);
   if (step.mesh(mesh.mesh).levels > 1) out += ", level: " + std::to_string(block.level());
   int64_t count = 1;
