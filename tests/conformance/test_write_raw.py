@@ -2,6 +2,7 @@
 """Files of each rank, read by NumPy as their index says."""
 
 import itertools
+import json
 from functools import cache
 
 import mixed_cells as mixed
@@ -25,6 +26,7 @@ from scenes import Placement, Scene
 from test_points_of_boxes import TEXT as BOXES
 from test_points_of_boxes import run as run_boxes
 from test_unstructured import run as run_cells
+from test_write_faults import watch_disk
 
 STAGE = "write_raw: {fields: [density, velocity, level, ids], durable: false}"
 ATOMS = "write_raw: {fields: [id, position, charge, kind], durable: false, at_once: 1}"
@@ -204,6 +206,22 @@ def test_steps_after_a_checkpoint_have_their_cells(build, tmp_path):
     assert "mesh: box_raw/box.000000003.mesh.yaml" in (folder / "box.000000003.yaml").read_text()
     text = (folder / "box.000000003.mesh.yaml").read_text()
     assert "box.000000003.000000.mesh.raw" in text and "box.000000001" not in text
+
+
+def test_no_room_for_points_and_cells(build, tmp_path, monkeypatch):
+    """The values of a step fit on the disk; no step is listed, and the rest of the run goes on."""
+    watch_disk(build, monkeypatch)
+    monkeypatch.setenv("WATCHED_ROOM", "8000")
+    text = CELLS[: CELLS.index("analyses:")] + (
+        "analyses:\n  a: {stages: [write_raw: {fields: [u, w], durable: false}]}\n"
+        "  b: {stages: [statistics: {fields: [u]}]}\n"
+    )
+    run_cells(tmp_path, build, "inside", text)
+    a, b = json.loads((tmp_path / "results/report.json").read_text())["analyses"]
+    assert "mesh.raw.part: No space left on device" in a["disabled"], a["disabled"]
+    assert b["disabled"] is None and b["publications"] == mixed.STEPS
+    left = [path.name for path in (tmp_path / "results/a").rglob("*")]
+    assert not [name for name in left if name.endswith((".part", ".yaml"))], left
 
 
 POINTS = """
