@@ -3,6 +3,8 @@
 
 import itertools
 import json
+import os
+import sys
 from functools import cache
 
 import mixed_cells as mixed
@@ -10,7 +12,7 @@ import numpy as np
 import pillion
 import points_program as points
 import pytest
-from conftest import read_table
+from conftest import mpirun, read_table
 from datasets import (
     SHAPES,
     in_file_order,
@@ -195,6 +197,34 @@ def test_cells_that_stay_are_written_once(build, tmp_path, how):
     assert [path.name[:13] for path in stored] == ["box.000000000"] * 2
     indices = (tmp_path / "results/a/box_raw").glob("*.mesh.yaml")
     assert [path.name for path in indices] == ["box.000000000.mesh.yaml"]
+
+
+RENUMBERED = """
+import numpy as np
+import pillion
+
+with pillion.open("run.yaml") as session:
+    for step, ids in enumerate([[0, 1, 2], [0, 1, 2], [5, 6, 7]]):
+        session.share_points("box", np.eye(3), ids=np.array(ids))
+        session.share_cells("box", [0, 1, 2], types=5)
+        session.share("u", np.ones(1))
+        session.step(step, 0.1 * step)
+"""
+
+
+def test_ids_that_change_while_points_stay(build, tmp_path):
+    text = CELLS.replace("kind: unstructured", "kind: unstructured, dimensions: 2")
+    text = text.replace("[u, w]", "[u]").replace("SIDECARS", "")
+    (tmp_path / "run.yaml").write_text(text)
+    (tmp_path / "program.py").write_text(RENUMBERED)
+    env = os.environ | {"PYTHONPATH": str(build / "python")}
+    mpirun(1, sys.executable, "program.py", env=env, cwd=tmp_path)
+    steps = read_raw(tmp_path / "results/a", "box.raw.yaml")
+    found = [steps[step][1][0] for step in range(3)]
+    assert [block["points"]["ids"].tolist() for block in found] == [[0, 1, 2], [0, 1, 2], [5, 6, 7]]
+    files = [block["points"]["file"][8:21] for block in found]
+    assert files == ["box.000000000", "box.000000000", "box.000000002"]
+    assert all("000000000" in block["cells"]["file"] for block in found)
 
 
 def test_steps_after_a_checkpoint_have_their_cells(build, tmp_path):

@@ -57,8 +57,11 @@ GeometryFiles::Part GeometryFiles::points_of(const stage::Block& block, int32_t 
                                              const Part* before) {
   const auto& raw = block.raw();
   const bool is_box = raw.connectivity == nullptr;
-  Part out{.version = raw.geometry_version, .entry = {}};
-  if (before != nullptr && out.version != 0 && before->version == out.version) return *before;
+  // Ids may change while points stay where they are.
+  const auto* given = is_box ? nullptr : raw.connectivity->point_ids;
+  const auto ids = bytes_of(given, given == nullptr ? 0 : raw.points.total);
+  Part out{.version = raw.geometry_version, .digest = digest_of(ids), .entry = {}};
+  if (out.version != 0 && is_same(out, before)) return *before;
   const auto array = block.coordinates();
   int64_t extent[3] = {raw.points.total, 1, 1};
   std::vector<int64_t> shape;
@@ -73,15 +76,11 @@ GeometryFiles::Part GeometryFiles::points_of(const stage::Block& block, int32_t 
   if (out.version == 0) {
     // Another box may have the same bytes.
     const auto extents = std::as_bytes(std::span(shape));
-    out.digest = 31 * digest_of(coordinates) + digest_of(extents);
-    if (before != nullptr && before->version == 0 && before->digest == out.digest) return *before;
+    out.digest = 31 * (31 * out.digest + digest_of(coordinates)) + digest_of(extents);
+    if (is_same(out, before)) return *before;
   }
   std::vector<Column> columns{{"coordinates", array.type, std::move(shape), coordinates}};
-  if (!is_box && raw.connectivity->point_ids != nullptr)
-    columns.push_back({"ids",
-                       PILLION_INT64,
-                       {raw.points.total},
-                       bytes_of(raw.connectivity->point_ids, raw.points.total)});
+  if (given != nullptr) columns.push_back({"ids", PILLION_INT64, {raw.points.total}, ids});
   out.entry = write(columns);
   return out;
 }
@@ -90,7 +89,7 @@ GeometryFiles::Part GeometryFiles::points_of(const stage::Block& block, int32_t 
 GeometryFiles::Part GeometryFiles::cells_of(const stage::Block& block, const Part* before) {
   const auto& raw = block.raw();
   Part out{.version = raw.topology_version, .entry = {}};
-  if (before != nullptr && out.version != 0 && before->version == out.version) return *before;
+  if (out.version != 0 && is_same(out, before)) return *before;
   const auto& of = *raw.connectivity;
   const int64_t cells = raw.cells.total, faces = of.face_count;
   std::vector<Column> columns;

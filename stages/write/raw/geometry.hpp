@@ -42,7 +42,7 @@ class GeometryFiles {
   /// Points or cells of a block as they were written.
   struct Part {
     int64_t version = 0;
-    size_t digest = 0;  ///< of the bytes, if there is no version
+    size_t digest = 0;  ///< of what has no version
     std::string entry;
   };
   struct Parts {
@@ -56,6 +56,9 @@ class GeometryFiles {
     std::span<const std::byte> bytes;
   };
 
+  static bool is_same(const Part& now, const Part* before) {
+    return before != nullptr && before->version == now.version && before->digest == now.digest;
+  }
   Part points_of(const stage::Block& block, int32_t axes, const Part* before);
   Part cells_of(const stage::Block& block, const Part* before);
   std::string write(const std::vector<Column>& columns);
