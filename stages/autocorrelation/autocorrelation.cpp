@@ -37,7 +37,7 @@ class Places {
     for (size_t d = 0; d < static_cast<size_t>(field.axes); ++d) cells_[d] = field.cells[d];
     for (int32_t b = 0; b < step.block_count(input); ++b) {
       const auto block = step.block(input, b);
-      Part part{{}, extent_of(block, field), {}, {}};
+      Part part{.n = extent_of(block, field), .block = block.id()};
       for (size_t d = 0; d < static_cast<size_t>(field.axes); ++d) part.lo[d] = block.lo()[d];
       if (field.mesh_kind == PILLION_SPECTRAL) part.numbers = numbers_of(block);
       if (is_unstructured(field)) add_cells(block, field, part);
@@ -46,6 +46,18 @@ class Places {
   }
 
   friend bool operator==(const Places&, const Places&) = default;
+
+  /// Whether these are known to be the places of an input, without looking at its cells.
+  [[nodiscard]] bool are_of(const stage::Step& step, int32_t input) const {
+    if (static_cast<size_t>(step.block_count(input)) != parts_.size()) return false;
+    for (size_t b = 0; b < parts_.size(); ++b) {
+      const auto block = step.block(input, static_cast<int32_t>(b));
+      const int64_t version = block.raw().topology_version;
+      if (version == 0 || version != parts_[b].version || block.id() != parts_[b].block)
+        return false;
+    }
+    return !parts_.empty();
+  }
 
   /// Keys of all series, in the order in which for_each_run goes through them: components, then
   /// cells or elements, then points.
@@ -75,7 +87,9 @@ class Places {
   /// array is unfolded.
   template <class T, class F>
   void for_each_run(int32_t block, const stage::Array& array, const T* data, F&& use) const {
-    const auto& [lo, n, numbers, positions] = parts_[static_cast<size_t>(block)];
+    const auto& part = parts_[static_cast<size_t>(block)];
+    const auto& n = part.n;
+    const auto& positions = part.positions;
     if (!positions.empty()) {
       for (int64_t c = 0; c < components_; ++c)
         for_each_stretch_in(positions, [&](int64_t first, size_t count) {
@@ -92,10 +106,13 @@ class Places {
 
  private:
   struct Part {
-    Extent lo, n;
-    std::vector<int64_t> numbers;
-    std::vector<int64_t> positions;  ///< of cells that have series, if not all have
-    friend bool operator==(const Part&, const Part&) = default;
+    Extent lo{}, n{};
+    std::vector<int64_t> numbers{};
+    std::vector<int64_t> positions{};  ///< of cells that have series, if not all have
+    int64_t block = 0, version = 0;    ///< of its cells; 0 if it is not known when they change
+    friend bool operator==(const Part& a, const Part& b) {
+      return a.lo == b.lo && a.n == b.n && a.numbers == b.numbers && a.positions == b.positions;
+    }
   };
 
   static std::vector<int64_t> numbers_of(const stage::Block& block) {
@@ -127,6 +144,7 @@ class Places {
       part.positions.push_back(cell);
     }
     part.n[0] = static_cast<int64_t>(part.numbers.size());
+    part.version = block.raw().topology_version;
     if (part.n[0] == block.count()) part.positions.clear();
   }
 
@@ -262,10 +280,16 @@ class Autocorrelation final : public stage::Stage {
 
   /// Sees to it that the series are those of the blocks that are here now.
   void follow(const stage::Step& step) {
-    Places now(step, input_, field_);
-    std::vector<int32_t> moved{!records_.empty() || now != places_ ? 1 : 0};
+    const bool are_known = places_.are_of(step, input_);
+    Places now = are_known ? Places() : Places(step, input_, field_);
+    const bool are_same = are_known || now == places_;
+    std::vector<int32_t> moved{!records_.empty() || !are_same ? 1 : 0};
     step.sum(std::span(moved));
-    if (moved[0] == 0) return;
+    if (are_known) now = std::move(places_);
+    if (moved[0] == 0) {
+      places_ = std::move(now);
+      return;
+    }
     auto wanted = now.keys();
     if (series_.samples() > 0) {
       if (records_.empty()) records_ = packed();

@@ -76,9 +76,10 @@ def test_cells_of_every_shape(build, tmp_path, place):
 
 
 def test_a_run_that_resumes(build, tmp_path):
+    """Also on another number of ranks."""
     text = SHAPES + "analyses:" + analysis("time", "u", 4, "")
-    for how in ("until:3", "from:3", "from:3"):
-        run_shapes(tmp_path, build, "inside", text, how)
+    for place, how in (("inside", "until:3"), ("inside", "from:3"), ("one", "from:3")):
+        run_shapes(tmp_path, build, place, text, how)
     check_shapes(tmp_path / "results", [4])
 
 

@@ -229,8 +229,8 @@ def test_ids_that_change_while_points_stay(build, tmp_path):
 
 def test_steps_after_a_checkpoint_have_their_cells(build, tmp_path):
     """They are written again, and no step refers to files of steps that were taken back."""
-    for how in ("until:2", "from:2", "from:2"):
-        run_cells(tmp_path, build, "inside", CELLS, how)
+    for place, how in (("inside", "until:2"), ("inside", "from:2"), ("one", "from:2")):
+        run_cells(tmp_path, build, place, CELLS, how)
     check_cells(tmp_path / "results", [0, 1, 2, 3])
     folder = tmp_path / "results/a/box_raw"
     assert "mesh: box_raw/box.000000003.mesh.yaml" in (folder / "box.000000003.yaml").read_text()

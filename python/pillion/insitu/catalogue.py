@@ -41,7 +41,7 @@ class Field:
 
     name: str
     mesh: str
-    mesh_kind: str  #: "uniform", "rectilinear", "particles", "spectral" or "unstructured"
+    mesh_kind: str  #: one of MESH_KINDS, such as "uniform"
     type: str  #: "int32", "int64", "float32" or "float64"
     components: int
     cells: tuple[int, ...]  #: along each axis of a mesh of boxes; empty for others
