@@ -7,6 +7,7 @@ import re
 import pytest
 from datasets import mesh_scene
 from scenes import Placement
+from vtkhdf_steps import check_run
 
 PLACEMENT = Placement(2, 0, "slabs")
 
@@ -55,12 +56,13 @@ FACES = {
     "plotfile": "grid.visit",
     "hdf5": "grid.xmf",
     "openpmd": "grid.pmd",
+    "vtkhdf": "grid.vtkhdf.series",
 }
 
 
 def formats(build) -> list[str]:
     has_hdf5 = "HDF5_WORKS:INTERNAL=1" in (build / "CMakeCache.txt").read_text()
-    return ["raw", "plotfile", *(["hdf5", "openpmd"] if has_hdf5 else [])]
+    return ["raw", "plotfile", *(["hdf5", "openpmd", "vtkhdf"] if has_hdf5 else [])]
 
 
 def test_other_fields_are_refused_in_other_formats(build, tmp_path):
@@ -97,6 +99,7 @@ def test_steps_after_the_checkpoint_in_other_formats(build, tmp_path):
             "plotfile": r"plt(\d{9})/Header",
             "hdf5": r"grid\.(\d{9})\.h5:/density",
             "openpmd": r"grid_(\d{9})\.h5",
+            "vtkhdf": r"grid\.(\d{9})\.vtkhdf",
         }[form]
         for first, last, whole in ((0, 2, 2), (2, 4, 4), (2, 3, 3)):
             results, _ = played.run(
@@ -111,6 +114,8 @@ def test_steps_after_the_checkpoint_in_other_formats(build, tmp_path):
             if form == "openpmd":  # readers take all files that there are
                 text = str(list((results / "a" / "grid_openpmd").iterdir()))
             assert sorted({int(step) for step in re.findall(told, text)}) == list(range(whole))
+            if form == "vtkhdf":
+                check_run(results / "a", "grid", whole)
             if form == "plotfile":  # readers take all that there are
                 assert len(list((results / "a" / "grid_plotfiles").iterdir())) == whole + 1
 

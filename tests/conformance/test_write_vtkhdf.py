@@ -22,6 +22,7 @@ from pool import results_of_case
 from scenes import Placement, Scene
 from test_levels import CATALOGUE, HERE, PLACES
 from test_unstructured import run as run_mixed
+from vtkhdf_steps import check_run
 from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkCommonDataModel import vtkLagrangeHexahedron, vtkPartitionedDataSet
 from vtkmodules.vtkFiltersVerdict import vtkCellSizeFilter
@@ -97,6 +98,7 @@ def check_series(folder, name: str, frames) -> None:
     assert paths == [file_of(folder, name, frame.step) for frame in frames]
     assert all(path.is_file() for path in paths)
     assert not list(folder.rglob(".*.part"))
+    check_run(folder, name, len(frames))
 
 
 @cache
@@ -185,6 +187,11 @@ def live(request, build, tmp_path_factory):
     env = os.environ | {"PYTHONPATH": f"{build / 'python'}:{HERE}"}
     mpirun(ranks + more, sys.executable, HERE / "hierarchy_program.py", env=env, cwd=folder)
     return folder / "results" / "levels"
+
+
+def test_all_levels_in_one_file(live):
+    check_run(live, "grid", hierarchy.STEPS)
+    check_run(live, "ocean", hierarchy.STEPS)
 
 
 def boxes_of(grid, level: int):
@@ -299,6 +306,7 @@ def curved(request, build, tmp_path_factory):
 def test_rectilinear(curved):
     """Axes are the mesh's own: a cylinder's radius, azimuth and height."""
     name, results = curved
+    check_run(results, "grid", len(rectilinear.frames(name)))
     for frame in rectilinear.frames(name):
         grid = opened(file_of(results, "grid", frame.step))
         found = arrays_of(grid.GetCellData())
@@ -365,6 +373,7 @@ def volume_of(parts) -> float:
 
 def test_elements(spectra):
     n = spectral.N
+    check_run(spectra, "box", len(spectral.frames()))
     for frame in spectral.frames():
         wanted = {name: spectral.shaped(frame, name) for name in frame.values}
         row_of = {number: row for row, number in enumerate(wanted["number"].tolist())}
@@ -434,6 +443,7 @@ def cells(request, build, tmp_path_factory):
 
 
 def test_cells_of_every_shape(cells):
+    check_run(cells, "box", mixed.STEPS)
     wanted = mixed.mesh()[1]
     for step in range(mixed.STEPS):
         parts = parts_of(file_of(cells, "box", step))
@@ -481,6 +491,7 @@ with pillion.open("run.yaml") as session:
                         patches=np.array([1, 0], np.int32))
     session.share("stress", np.array([1.5, 2.5]) + rank)
     session.step(0, 0.25)
+    session.step(1, 0.75)
 """
 BOUNDARY_TEXT = """
 output: results
@@ -497,6 +508,7 @@ def test_boundary(build, tmp_path):
     (tmp_path / "program.py").write_text(BOUNDARY)
     env = os.environ | {"PYTHONPATH": str(build / "python")}
     mpirun(2, sys.executable, "program.py", env=env, cwd=tmp_path)
+    check_run(tmp_path / "results" / "a", "skin", 2)
     path = file_of(tmp_path / "results" / "a", "skin", 0)
     parts = parts_of(path)
     types = [part.GetCellType(c) for part in parts for c in range(part.GetNumberOfCells())]

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The stage `write_vtkhdf`: a file of VTKHDF for each step, and a series of them for ParaView.
+// The stage `write_vtkhdf`: a file of VTKHDF for each step, one that has all of them, and a series
+// of them for older versions of ParaView.
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 
 #include "../../common/elements.hpp"
 #include "../../common/hdf5.hpp"
@@ -11,6 +13,7 @@
 #include "../step_list.hpp"
 #include "file.hpp"
 #include "meshes.hpp"
+#include "run_file.hpp"
 
 namespace pillion::stages::write_vtkhdf {
 namespace {
@@ -20,6 +23,9 @@ class WriteVtkhdf final : public stage::Stage {
   explicit WriteVtkhdf(stage::Setup& setup);
 
   void run(stage::Step& step) override;
+  void finish(stage::Step& step) override {
+    if (has_begun_) write_run(step);
+  }
   void save(stage::State& state) const override {
     steps_.save(state);
     state.save("rows", rows_);
@@ -43,6 +49,8 @@ class WriteVtkhdf final : public stage::Stage {
   void describe(const stage::Step& step, Content& content) const;
   [[nodiscard]] int64_t count_of(const stage::Step& step) const;
   void write_series(const stage::Step& step) const;
+  [[nodiscard]] bool is_run_due() const;
+  void write_run(const stage::Step& step);
   void note(const stage::Step& step, Cost cost);
 
   write::WrittenFields fields_;
@@ -51,6 +59,7 @@ class WriteVtkhdf final : public stage::Stage {
   std::string places_;  ///< the field of positions or coordinates
   Wanted wanted_;
   write::StepList steps_;
+  std::map<int64_t, StepShape> shapes_;  ///< on the first peer, by step
   bool has_begun_ = false;
   struct Row {
     int64_t step = 0, bytes = 0;
@@ -71,6 +80,7 @@ WriteVtkhdf::WriteVtkhdf(stage::Setup& setup)
     elements.fail("`elements` goes with spectral meshes");
   find_places(setup);
   check_names(setup["fields"]);
+  setup.product(name_ + ".vtkhdf");
   setup.product(name_ + ".vtkhdf.series");
   setup.product(name_ + "_vtkhdf");
   wanted_.input = setup.input(input_of());
@@ -180,8 +190,12 @@ int64_t WriteVtkhdf::count_of(const stage::Step& step) const {
 
 void WriteVtkhdf::run(stage::Step& step) {
   const hdf5::Quiet quiet;
-  if (!has_begun_ && steps_.begin(step)) write_series(step);
+  if (!has_begun_ && steps_.begin(step)) {
+    write_series(step);
+    write_run(step);
+  }
   has_begun_ = true;
+  shapes_.erase(shapes_.lower_bound(step.index()), shapes_.end());  // of steps taken back
   auto content = content_of(step);
   describe(step, content);
   const auto count = count_of(step);
@@ -189,7 +203,31 @@ void WriteVtkhdf::run(stage::Step& step) {
   const auto cost = write_file(step, content, folder / path_of(step.index()), how_);
   steps_.add(step, {step.index(), step.time(), step.coarsening(fields_.mesh().mesh), count});
   write_series(step);
+  if (is_run_due()) write_run(step);
   note(step, cost);
+}
+
+/// Its size grows with the run, so it is written ever more seldom: a sixteenth of all steps may be
+/// missing until the end.
+bool WriteVtkhdf::is_run_due() const {
+  const size_t count = steps_.steps().size();
+  return count % std::max<size_t>(1, count / 16) == 0;
+}
+
+/// Coarse steps have other meshes, and are left out. [peers]
+void WriteVtkhdf::write_run(const stage::Step& step) {
+  if (step.peer() == 0) {
+    const std::filesystem::path folder = step.product_folder();
+    std::vector<StepFile> files;
+    for (const auto& of : steps_.steps()) {
+      if (of.coarsening > 1) continue;
+      auto [at, is_new] = shapes_.try_emplace(of.step);
+      if (is_new) at->second = read_shape(folder / path_of(of.step));
+      files.push_back({path_of(of.step), of.time, at->second});
+    }
+    write_run_file(folder, name_ + ".vtkhdf", files, how_.durable);
+  }
+  step.agree();
 }
 
 void WriteVtkhdf::write_series(const stage::Step& step) const {
@@ -236,5 +274,5 @@ const pillion_parameter parameters[] = {
 }  // namespace pillion::stages::write_vtkhdf
 
 PILLION_STAGE(pillion::stages::write_vtkhdf::WriteVtkhdf, "write_vtkhdf",
-              "Fields as VTKHDF files for ParaView and VTK, one for each step",
+              "Fields as VTKHDF files for ParaView and VTK, one for each step and one for all",
               pillion::stages::write_vtkhdf::parameters)
