@@ -36,10 +36,12 @@ WRITTEN = {
     "plotfile": "fields: [density, velocity, species]",
     "openpmd": f"{FIELDS}, records: {{density: n}}",
     "vtkhdf": FIELDS,
+    "old": f"{FIELDS}, old_readers: true",
 }
 # All else is IDX.
 FORMATS = {key: key for key in ("hdf5", "openpmd", "plotfile", "raw", "vtkhdf")} | {
-    "grouped": "hdf5"
+    "grouped": "hdf5",
+    "old": "vtkhdf",
 }
 # What is replayed of each: the dataset itself, or the folder that it is in.
 FOUND = {
@@ -49,7 +51,8 @@ FOUND = {
     "raw": "raw/grid.raw.yaml",
     "plotfile": "plotfile",
     "openpmd": "openpmd/grid_openpmd",
-    "vtkhdf": "vtkhdf",
+    "vtkhdf": "vtkhdf/grid.vtkhdf",
+    "old": "old",
 }
 SCIENCE = """
   often:

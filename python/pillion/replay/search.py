@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pillion.datasets.openpmd_files import Iteration
 
 _RAW = ".raw.yaml"
-_HDF5 = (".h5", ".hdf5", ".vtkhdf")
+_HDF5 = (".h5", ".hdf5", ".vtkhdf", ".hdf")
 _GARBLED = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 
@@ -44,8 +44,9 @@ def find_files(words: Iterable[str]) -> list[str]:
         path = Path(word)
         if not path.exists():
             raise Error(f"'{word}' is not there")
-        if path.is_dir():
-            out += [word] if is_plotfile(path) else _files_in(path)
+        steps = _steps_of(path)
+        if steps.is_dir():
+            out += [word] if is_plotfile(steps) else _files_in(steps)
         elif _is_known(word):
             out.append(word)
         else:
@@ -54,6 +55,12 @@ def find_files(words: Iterable[str]) -> list[str]:
                 "convert it"
             )
     return sorted(out)
+
+
+def _steps_of(path: Path) -> Path:
+    """The folder with the files of single steps, of a VTKHDF file that refers to them; or `path`."""
+    folder = path.parent / f"{path.stem}_vtkhdf"
+    return folder if path.suffix == ".vtkhdf" and folder.is_dir() else path
 
 
 def _is_known(path: str) -> bool:
@@ -67,7 +74,7 @@ def _files_in(folder: Path) -> list[str]:
         for path in folder.iterdir():
             if path.name.endswith(("_hdf5", "_openpmd", "_vtkhdf", FOLDER)) and path.is_dir():
                 out += _files_in(path)
-            elif is_plotfile(path) or _is_known(path.name):
+            elif is_plotfile(path) or (_is_known(path.name) and _steps_of(path) == path):
                 out.append(str(path))
     except OSError as error:
         raise Error(f"the folder '{folder}' cannot be read: {error.strerror}") from error

@@ -51,10 +51,14 @@ struct Spacing {
   }
 };
 
-void put_image(Content& content, const pillion_mesh& mesh) {
-  const Spacing spacing(mesh, 0);
+/// Of cells, or of points in the middle of them.
+void put_image(Content& content, const pillion_mesh& mesh, bool in_middle) {
+  Spacing spacing(mesh, 0);
   std::vector<int64_t> extent(6);
-  for (size_t a = 0; a < static_cast<size_t>(mesh.axes); ++a) extent[2 * a + 1] = mesh.cells[a];
+  for (size_t a = 0; a < static_cast<size_t>(mesh.axes); ++a) {
+    extent[2 * a + 1] = mesh.cells[a] - (in_middle ? 1 : 0);
+    if (in_middle) spacing.origin[a] += spacing.side[a] / 2;
+  }
   put_head(content, "ImageData", 1, 0);
   content.attributes.push_back({"/VTKHDF", "WholeExtent", extent});
   content.attributes.push_back({"/VTKHDF", "Origin", spacing.origin});
@@ -85,11 +89,12 @@ Content structured_content(const stage::Step& step, const Wanted& wanted) {
   Content content;
   const auto& mesh = step.mesh(wanted.mesh().mesh);
   if (is_rectilinear(mesh)) put_rectilinear(content, mesh, step.peer() == 0);
-  else put_image(content, mesh);
+  else put_image(content, mesh, wanted.in_middle);
   const int32_t last = mesh.axes - 1;
   for (size_t f = 0; f < wanted.names.size(); ++f) {
     const auto& field = wanted.fields[f];
-    auto of = dataset_of("/VTKHDF/CellData/" + wanted.names[f], field);
+    auto of = dataset_of(
+        (wanted.in_middle ? "/VTKHDF/PointData/" : "/VTKHDF/CellData/") + wanted.names[f], field);
     of.total = mesh.cells[last];
     for (int32_t a = 0; a < last; ++a) of.row.insert(of.row.begin(), mesh.cells[a]);
     for (int32_t b = 0; b < step.block_count(wanted.input); ++b) {

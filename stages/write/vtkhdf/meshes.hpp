@@ -19,6 +19,7 @@ struct Wanted {
   int32_t places = -1;  ///< number of the array that holds positions of particles, or coordinates
                         ///< of elements
   pillion_type place_type = PILLION_FLOAT64;  ///< of that array
+  bool in_middle = false;                     ///< values of images are at points in cells
   bool is_split = false;                      ///< spectral elements become linear hexahedra
 
   [[nodiscard]] const pillion_field_description& mesh() const { return fields.front(); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Values of all steps are one behind the other, and the group `Steps` says where each begins.
+// Values of all steps are one behind the other; the group `Steps` lists the first row of each.
 #include "run_file.hpp"
 
 #include <algorithm>
@@ -61,7 +61,7 @@ std::string text_of(hid_t object, const char* name) {
   return text.substr(0, text.find('\0'));
 }
 
-/// All attributes but those that a file with several steps has otherwise.
+/// All attributes but the version, which is another one in a file with several steps.
 void copy_attributes(hid_t from, hid_t to) {
   std::vector<std::string> names;
   const auto add = [](hid_t, const char* name, const H5A_info_t*, void* list) -> herr_t {
@@ -74,11 +74,12 @@ void copy_attributes(hid_t from, hid_t to) {
     if (name == "Version") continue;
     const std::string what = "copy the attribute " + name;
     const hdf5::Handle of(H5Aopen(from, name.c_str(), H5P_DEFAULT), H5Aclose, what);
-    const hdf5::Handle type(H5Aget_type(of), H5Tclose, what), space(H5Aget_space(of), H5Sclose, what);
+    const hdf5::Handle type(H5Aget_type(of), H5Tclose, what),
+        space(H5Aget_space(of), H5Sclose, what);
     Bytes value(H5Tget_size(type) * static_cast<size_t>(H5Sget_simple_extent_npoints(space)));
     hdf5::check(H5Aread(of, type, value.data()), what);
-    const hdf5::Handle made(
-        H5Acreate2(to, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose, what);
+    const hdf5::Handle made(H5Acreate2(to, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT),
+                            H5Aclose, what);
     hdf5::check(H5Awrite(made, type, value.data()), what);
     if (H5Tis_variable_str(type) > 0) H5Dvlen_reclaim(type, space, H5P_DEFAULT, value.data());
   }
@@ -133,9 +134,8 @@ class RunFile {
 
   // Older readers refuse files of later versions.
   void put_top(const std::string& type) {
-    const hdf5::Handle made(
-        H5Gcreate2(file_, "/VTKHDF", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose,
-        "make the group VTKHDF");
+    const hdf5::Handle made(H5Gcreate2(file_, "/VTKHDF", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                            H5Gclose, "make the group VTKHDF");
     write_vtkhdf::copy_attributes(object_at(first_, "/VTKHDF"), made);
     const int64_t minor = type == "OverlappingAMR"    ? 3
                           : type == "RectilinearGrid" ? 7
@@ -161,12 +161,14 @@ class RunFile {
     const auto at = step.shape.numbers.find(name);
     return at == step.shape.numbers.end() ? 0 : at->second.extents[0];
   }
-  /// Rows of a dataset in a step. Where it is not there, room is left for what others have, so that
-  /// all begin alike. VTK's reader goes astray after a step of one part among others of several:
-  /// such a step gets an empty part, whose numbers and offsets are 0, as what no file has is.
+  /// Rows of a dataset in a step. Where it is not there, room is left for as many rows as its
+  /// cells, points or parts have. VTK's reader goes astray after a step of one part among others of
+  /// several: such a step gets an empty part, whose numbers and offsets are 0, as what no file has
+  /// is.
   [[nodiscard]] int64_t rows_of(const StepFile& step, const std::string& name) const {
     const bool is_of_parts = name.starts_with("NumberOf"), is_padded = pads(step);
-    const bool is_offset = name == "Offsets" || name == "FaceOffsets" || name == "PolyhedronOffsets";
+    const bool is_offset =
+        name == "Offsets" || name == "FaceOffsets" || name == "PolyhedronOffsets";
     const int64_t more = is_padded && (is_of_parts || is_offset) ? 1 : 0;
     if (step.shape.numbers.contains(name)) return rows_in(step, name) + more;
     if (name.starts_with("CellData/")) return rows_in(step, "Types");
@@ -199,7 +201,8 @@ class RunFile {
     const auto how = hdf5::properties(H5P_DATASET_CREATE);
     const auto whole = hdf5::space(as_sizes(extents));
     const int64_t none = -1;
-    const bool is_id = name.ends_with("Ids") || name.ends_with("/parent") || name.ends_with("/patch");
+    const bool is_id =
+        name.ends_with("Ids") || name.ends_with("/parent") || name.ends_with("/patch");
     if (is_id && name.find('/') != std::string::npos)
       hdf5::check(H5Pset_fill_value(how, H5T_NATIVE_INT64, &none), "choose a value");
     for (size_t s = 0; s < count(); ++s) {
@@ -209,9 +212,9 @@ class RunFile {
       start[0] = static_cast<hsize_t>(starts[s]);
       size[0] = static_cast<hsize_t>(is_stacked ? 1 : rows_in(steps_[s], name));
       if (std::find(size.begin(), size.end(), 0) != size.end()) continue;
-      hdf5::check(H5Sselect_hyperslab(whole, H5S_SELECT_SET, start.data(), nullptr, size.data(),
-                                      nullptr),
-                  "choose rows");
+      hdf5::check(
+          H5Sselect_hyperslab(whole, H5S_SELECT_SET, start.data(), nullptr, size.data(), nullptr),
+          "choose rows");
       hdf5::check(H5Pset_virtual(how, whole, steps_[s].name.c_str(), path.c_str(),
                                  hdf5::space(as_sizes(at->second.extents))),
                   "refer to " + steps_[s].name);
@@ -229,7 +232,8 @@ class RunFile {
       return at != step.shape.numbers.end() && at->first.starts_with(name);
     };
     const auto step = std::find_if(steps_.begin(), steps_.end(), has_it);
-    if (step == steps_.begin()) return write_vtkhdf::copy_attributes(object_at(first_, top + name), to);
+    if (step == steps_.begin())
+      return write_vtkhdf::copy_attributes(object_at(first_, top + name), to);
     const auto other = opened(folder_ / step->name);
     write_vtkhdf::copy_attributes(object_at(other, top + name), to);
   }

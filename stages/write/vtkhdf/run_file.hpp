@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A file of VTKHDF that has all steps of a run, as views of the files that have one each (HDF5's
-// virtual datasets). It holds no values, so it is written anew when steps are added or taken back.
+// virtual datasets). It holds no values, so it is written again when steps are added or taken back.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct StepShape {
     Element element = Element::Float64;
     std::vector<int64_t> extents;  ///< rows first
   };
-  std::string type;                     ///< VTK's
-  std::map<std::string, Rows> numbers;  ///< datasets by their path in the group VTKHDF
+  std::string type;                      ///< VTK's
+  std::map<std::string, Rows> numbers;   ///< datasets by their path in the group VTKHDF
   std::map<std::string, int64_t> texts;  ///< lengths of datasets of texts, by path
 };
 

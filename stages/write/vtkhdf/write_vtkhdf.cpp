@@ -39,6 +39,7 @@ class WriteVtkhdf final : public stage::Stage {
   [[nodiscard]] bool has_levels() const {
     return fields_.mesh().levels > 1 || fields_.mesh().is_partial != 0;
   }
+  [[nodiscard]] bool is_for_old_readers() const { return suffix_ == ".hdf"; }
   [[nodiscard]] stage::Input input_of() const;
   void find_places(const stage::Setup& setup);
   void check_names(const stage::Value& list) const;
@@ -58,6 +59,7 @@ class WriteVtkhdf final : public stage::Stage {
   Writing how_;
   std::string places_;  ///< the field of positions or coordinates
   Wanted wanted_;
+  std::string suffix_;  ///< ".hdf" for old readers
   write::StepList steps_;
   std::map<int64_t, StepShape> shapes_;  ///< on the first peer, by step
   bool has_begun_ = false;
@@ -73,15 +75,20 @@ WriteVtkhdf::WriteVtkhdf(stage::Setup& setup)
       name_(dataset_name(setup, fields_.mesh().mesh)),
       how_{integer_from(setup["at_once"], 0), setup["durable"].boolean()},
       wanted_{.names = fields_.names, .fields = fields_.fields},
-      steps_(fields_, name_, name_ + ".vtkhdf.series", name_ + "_vtkhdf") {
+      suffix_(setup["old_readers"].boolean() ? ".hdf" : ".vtkhdf"),
+      steps_(fields_, name_, name_ + suffix_ + ".series", name_ + "_vtkhdf") {
   const auto elements = setup["elements"];
   wanted_.is_split = choice(elements, {"lagrange", "split"}) == 1;
   if (wanted_.is_split && fields_.mesh().mesh_kind != PILLION_SPECTRAL)
     elements.fail("`elements` goes with spectral meshes");
+  const auto old_readers = setup["old_readers"];
+  if (is_for_old_readers() && fields_.mesh().mesh_kind == PILLION_RECTILINEAR)
+    old_readers.fail("ParaView 5.10 and 5.11 read no rectilinear meshes as VTKHDF; use write_hdf5");
+  wanted_.in_middle = is_for_old_readers() && has_boxes(fields_.mesh()) && !has_levels();
   find_places(setup);
   check_names(setup["fields"]);
-  setup.product(name_ + ".vtkhdf");
-  setup.product(name_ + ".vtkhdf.series");
+  if (!is_for_old_readers()) setup.product(name_ + ".vtkhdf");
+  setup.product(name_ + suffix_ + ".series");
   setup.product(name_ + "_vtkhdf");
   wanted_.input = setup.input(input_of());
   setup.memory(memory());
@@ -146,7 +153,7 @@ std::string WriteVtkhdf::title() const {
 std::string WriteVtkhdf::path_of(int64_t step) const {
   char number[32];
   std::snprintf(number, sizeof number, "%09lld", static_cast<long long>(step));
-  return name_ + "_vtkhdf/" + name_ + "." + number + ".vtkhdf";
+  return name_ + "_vtkhdf/" + name_ + "." + number + suffix_;
 }
 
 Content WriteVtkhdf::content_of(const stage::Step& step) const {
@@ -216,6 +223,7 @@ bool WriteVtkhdf::is_run_due() const {
 
 /// Coarse steps have other meshes, and are left out. [peers]
 void WriteVtkhdf::write_run(const stage::Step& step) {
+  if (is_for_old_readers()) return;
   if (step.peer() == 0) {
     const std::filesystem::path folder = step.product_folder();
     std::vector<StepFile> files;
@@ -241,7 +249,7 @@ void WriteVtkhdf::write_series(const stage::Step& step) const {
     between = ",\n";
   }
   text += "\n  ]\n}\n";
-  step.write_text(name_ + ".vtkhdf.series", title(), nullptr, text, how_.durable);
+  step.write_text(name_ + suffix_ + ".series", title(), nullptr, text, how_.durable);
 }
 
 void WriteVtkhdf::note(const stage::Step& step, Cost cost) {
@@ -266,6 +274,8 @@ const pillion_parameter parameters[] = {
     {"elements", "lagrange | split", "lagrange",
      "Spectral elements: as one cell each, or as linear hexahedra between their points"},
     {"position", "field", "null", "Of particles: where they are; that called position if left out"},
+    {"old_readers", "true | false", "false",
+     "Files for ParaView 5.10 and 5.11: *.hdf, and images of values at the centres of cells"},
     {"at_once", "integer", "0", "How many ranks write at the same time; 0: all"},
     {"durable", "true | false", "true", "A file gets its name only when it is on disk"},
 };
