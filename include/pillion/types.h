@@ -23,7 +23,7 @@ enum {
 };
 typedef int32_t pillion_type;
 
-/** Kinds of mesh. This version refuses curvilinear ones. */
+/** Kinds of mesh. */
 enum {
   PILLION_UNIFORM = 1,
   PILLION_PARTICLES = 2,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether a file of VTKHDF with all steps shows what the files of single steps show, read by VTK."""
+"""Whether a file of VTKHDF with all steps shows what files of single steps show, read by VTK."""
 
 import json
 
@@ -9,7 +9,7 @@ from vtkmodules.vtkIOHDF import vtkHDFReader
 
 
 def leaves_of(data) -> list:
-    """Those that have points: a step of one part has another, which is empty, in a file with more."""
+    """Those that have points. A step of one part has an empty one beside it in a file with more."""
     if not data.IsA("vtkCompositeDataSet"):
         return [data] if data.GetNumberOfPoints() > 0 else []
     iterator, out = data.NewIterator(), []

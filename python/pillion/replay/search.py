@@ -58,7 +58,7 @@ def find_files(words: Iterable[str]) -> list[str]:
 
 
 def _steps_of(path: Path) -> Path:
-    """The folder with the files of single steps, of a VTKHDF file that refers to them; or `path`."""
+    """The folder with files of single steps, of a VTKHDF file that refers to them; or `path`."""
     folder = path.parent / f"{path.stem}_vtkhdf"
     return folder if path.suffix == ".vtkhdf" and folder.is_dir() else path
 
