@@ -5,8 +5,6 @@
 #include <set>
 #include <span>
 
-#include "model/topology.hpp"
-
 namespace pillion::stagehost {
 
 pillion_array describe(const model::Array& array, pillion_centering centering) {
@@ -33,7 +31,6 @@ const model::Array& geometry_of(const model::Block& block, const std::string& fi
 
 namespace {
 
-/// Cells may have come from another process, so they are checked, but each version of them once.
 model::Topology checked_topology(const model::Block& block, const model::Mesh& mesh,
                                  CheckedCells& checked) {
   const auto& cells = geometry_of(block, model::topology_of(mesh.name));
@@ -113,18 +110,27 @@ void add_coordinates(const std::vector<model::Block>& blocks, const model::Mesh&
 
 }  // namespace
 
+std::vector<model::Topology> checked_topologies(const std::vector<model::Block>& blocks,
+                                                const model::Mesh& mesh, CheckedCells& checked) {
+  forget_others(blocks, checked);
+  std::vector<model::Topology> out;
+  out.reserve(blocks.size());
+  for (const auto& block : blocks) out.push_back(checked_topology(block, mesh, checked));
+  return out;
+}
+
 void add_geometry(const std::vector<model::Block>& blocks, const model::Mesh& mesh,
                   CheckedCells& checked, Input& input) {
   if (mesh.kind == model::MeshKind::Curvilinear) return add_coordinates(blocks, mesh, input);
   if (!model::has_points(mesh.kind)) return;
-  forget_others(blocks, checked);
+  const auto topologies = checked_topologies(blocks, mesh, checked);
   input.coordinates.reserve(blocks.size());
   input.connectivity.reserve(blocks.size());
   input.flag_arrays.resize(blocks.size());
   for (size_t b = 0; b < blocks.size(); ++b) {
     const auto& block = blocks[b];
     auto& described = input.blocks[b];
-    const auto topology = checked_topology(block, mesh, checked);
+    const auto& topology = topologies[b];
     const auto& points = geometry_of(block, model::coordinates_of(mesh.name));
     const auto& ids = geometry_of(block, model::point_ids_of(mesh.name));
     input.coordinates.push_back(describe(points, PILLION_POINT));

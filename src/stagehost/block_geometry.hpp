@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "model/topology.hpp"
 #include "stagehost/work.hpp"
 
 namespace pillion::stagehost {
@@ -18,7 +19,12 @@ pillion_array describe(const model::Array& array, pillion_centering centering);
 /// The array of a block that holds geometry_fields() of its mesh; throws if it has not come.
 const model::Array& geometry_of(const model::Block& block, const std::string& field);
 
-/// Adds to an input as shared, whose blocks are described already, the points and cells of a mesh
+/// The cells of blocks of an unstructured mesh. They may have come from another process, so they
+/// are checked, but each version of them once. Throws ErrorCode::Sharing if they cannot be cells.
+std::vector<model::Topology> checked_topologies(const std::vector<model::Block>& blocks,
+                                                const model::Mesh& mesh, CheckedCells& checked);
+
+/// Adds to an input, whose blocks are described already, the points and cells of a mesh
 /// that has them. Throws ErrorCode::Sharing if cells cannot be these.
 void add_geometry(const std::vector<model::Block>& blocks, const model::Mesh& mesh,
                   CheckedCells& checked, Input& input);

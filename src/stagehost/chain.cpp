@@ -255,7 +255,12 @@ std::vector<layout::LayoutRequest> Chain::layout_requests() const {
   for (const auto& stage : stages_) {
     for (const auto& request : stage.setup().inputs) {
       const auto needed = request.needed();
-      requests.push_back({layout::mesh_of(request, catalogue_), request,
+      const auto mesh = layout::mesh_of(request, catalogue_);
+      auto sent = request;
+      // Cells of any shape come as shared; the peers then move them, at every placement.
+      if (catalogue_.mesh(mesh).kind == model::MeshKind::Unstructured)
+        sent.kind = layout::Kind::AsShared;
+      requests.push_back({mesh, sent,
                           std::all_of(needed.begin(), needed.end(),
                                       [&](const auto& name) { return made.contains(name); })});
     }

@@ -137,8 +137,13 @@ int32_t make_box(pillion_work* work, int32_t output, const int64_t* lo, const in
 int32_t spatial_part(const pillion_work* work, int32_t input, double* lo, double* hi) {
   return guard([&] {
     const auto& request = work->setup->inputs.at(static_cast<size_t>(input));
-    const auto& catalogue = *work->context->catalogue;
-    const auto& domain = domain_of(*work->publication, layout::mesh_of(request, catalogue));
+    const auto mesh = layout::mesh_of(request, *work->context->catalogue);
+    if (work->context->catalogue->mesh(mesh).kind == model::MeshKind::Unstructured)
+      base::fail(ErrorCode::Plugin,
+                 "a stage asks for its part of the domain of mesh '{}'; an unstructured mesh has "
+                 "no domain",
+                 mesh);
+    const auto& domain = domain_of(*work->publication, mesh);
     const auto& peers = *work->context->peers;
     const auto part = layout::spatial_part(domain, peers.rank(), peers.size());
     std::copy_n(part.lo.begin(), 3, lo);

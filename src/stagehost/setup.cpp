@@ -161,6 +161,22 @@ void check_points(const pillion_setup& setup, const Request& request, const std:
   }
 }
 
+void check_cells_by_place(const pillion_setup& setup, const Request& request,
+                          const std::string& mesh) {
+  const Value& place = place_of(setup, request.fields.front());
+  if (!request.position.empty())
+    place.fail(
+        fmt::format("field '{}' is on the unstructured mesh '{}', whose cells lie where their "
+                    "points are; leave out the position '{}'",
+                    request.fields.front(), mesh, request.position));
+  if (request.halo != 0)
+    place.fail(
+        fmt::format("field '{}' is on the unstructured mesh '{}', whose cells come by place "
+                    "without copies of others; the halo must be 0, it is {}",
+                    request.fields.front(), mesh, request.halo));
+  if (!request.select.empty()) setup.parameters.fail("cells of a mesh cannot be selected from");
+}
+
 void check_request(const pillion_setup& setup, const Request& request,
                    const pillion_input_request& wanted) {
   if (request.fields.empty()) setup.parameters.fail("a stage asked for an input without fields");
@@ -183,10 +199,12 @@ void check_request(const pillion_setup& setup, const Request& request,
     return;
   }
   if (layout::is_division(request.kind)) return check_division(setup, request, mesh);
+  if (kind == model::MeshKind::Unstructured && request.kind == Kind::Spatial)
+    return check_cells_by_place(setup, request, mesh);
   if (model::has_points(kind))
     place_of(setup, request.fields.front())
         .fail(fmt::format("this stage needs particles or elements that it can give to other ranks, "
-                          "and field '{}' is on {} '{}', which is there only as it is shared",
+                          "and field '{}' is on {} '{}', which comes as shared or by place only",
                           request.fields.front(), called(kind), mesh));
   if (!model::is_counted(kind) ||
       (request.kind == Kind::Spatial && kind != model::MeshKind::Particles))
@@ -269,9 +287,9 @@ int32_t add_input(pillion_setup& setup, const pillion_input_request& wanted) {
   request.select = text_or_empty(wanted.select);
   request.select_values.assign(wanted.select_values, wanted.select_values + wanted.select_count);
   check_request(setup, request, wanted);
-  if (request.kind == Kind::AsShared)
-    request.geometry =
-        model::geometry_fields(setup.catalogue->mesh(layout::mesh_of(request, *setup.catalogue)));
+  const auto& mesh = setup.catalogue->mesh(layout::mesh_of(request, *setup.catalogue));
+  if (request.kind == Kind::AsShared || mesh.kind == model::MeshKind::Unstructured)
+    request.geometry = model::geometry_fields(mesh);
   setup.inputs.push_back(std::move(request));
   return static_cast<int32_t>(setup.inputs.size() - 1);
 }

@@ -10,6 +10,7 @@
 #include "model/coarsen.hpp"
 #include "model/geometry.hpp"
 #include "stagehost/block_geometry.hpp"
+#include "stagehost/cells_by_place.hpp"
 #include "stagehost/plans.hpp"
 
 namespace pillion::stagehost {
@@ -374,6 +375,15 @@ Input bring(const Request& request, const Publication& publication, const Execut
     describe_blocks(blocks, nullptr, how, movers.together, input);
     add_flags(blocks, how, context, input);
     add_geometry(blocks, how.mesh, movers.checked, input);
+    return input;
+  }
+  if (how.mesh.kind == model::MeshKind::Unstructured) {
+    const auto blocks = blocks_for(mine.blocks, how, input);
+    input.places.clear();
+    movers.moved =
+        cells_by_place(blocks, request.fields, how.mesh, movers.checked_to_move, context);
+    describe_blocks(movers.moved.blocks, nullptr, how, movers.together, input);
+    add_geometry(movers.moved.blocks, how.mesh, movers.checked, input);
     return input;
   }
   if (const auto* arrived = find_in_layout(request, mesh, publication)) {

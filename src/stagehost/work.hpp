@@ -46,7 +46,8 @@ using CheckedCells = std::map<int64_t, std::pair<int64_t, int64_t>>;
 struct Movers {
   FieldRedistributor cells;
   redistribution::ParticleExchange particles;
-  CheckedCells checked;
+  CheckedCells checked, checked_to_move;
+  model::MeshBlocks moved;       ///< cells of an unstructured mesh
   base::ScratchBuffer together;  ///< components that the program has in arrays of their own
 };
 

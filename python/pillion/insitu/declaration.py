@@ -34,7 +34,8 @@ class Input:
         layout: the distribution over ranks.
             Any mesh: "as_shared" (as the simulation shares them; never moved within a side).
             Particles and spectral elements: "by_key" (always at the owner of the key).
-            Particles: "spatial" (by place, with copies of all within `halo`).
+            Particles: "spatial" (by place, with copies of all within `halo`). Unstructured meshes:
+            the same without `position` and `halo`; the centres of cells decide.
             Uniform meshes: "blocks" (one per peer, close to cubes), "slabs" (cut along `axis`
             alone), "pencils" (whole along `axis`) or "powers_of_two" (boxes of `2**sides` cells).
             The layout "transform" is slabs along the last axis, or pencils if planes are few.

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Every rank calculates the owner of its cells from the box around all of them, which one reduction
+// finds. One message for each pair of ranks has all that moves between them.
+#include "stagehost/cells_by_place.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "comm/agreement.hpp"
+#include "layout/cell.hpp"
+#include "stagehost/block_geometry.hpp"
+
+namespace pillion::stagehost {
+
+using base::Bytes;
+using model::Array;
+using model::Block;
+using model::Topology;
+using Place = std::array<double, 3>;
+
+SpaceDivision::SpaceDivision(const Place& lo, const Place& hi, int ranks) : lo_(lo), hi_(hi) {
+  layout::Vector widths{};
+  double longest = 0;
+  for (size_t d = 0; d < 3; ++d) longest = std::max(longest, hi[d] - lo[d]);
+  // An axis without extent is not divided unless no other has one.
+  for (size_t d = 0; d < 3; ++d)
+    widths[d] = std::max(hi[d] - lo[d], longest > 0 ? longest * 1e-9 : 1.0);
+  parts_ = layout::division(ranks, widths);
+}
+
+int SpaceDivision::rank_of(const Place& place) const {
+  int rank = 0, step = 1;
+  for (size_t d = 0; d < 3; ++d) {
+    const double length = hi_[d] - lo_[d];
+    const double at = length > 0 ? (place[d] - lo_[d]) / length * parts_[d] : 0;
+    rank += step * std::clamp(static_cast<int>(at), 0, parts_[d] - 1);
+    step *= parts_[d];
+  }
+  return rank;
+}
+
+namespace {
+
+/// Numbers in a part, given in the order in which they are first used.
+class Renumbering {
+ public:
+  Renumbering(int64_t count, std::vector<int64_t>& used)
+      : numbers_(static_cast<size_t>(count), -1), used_(used) {}
+  int64_t operator()(int64_t whole) {
+    auto& number = numbers_[static_cast<size_t>(whole)];
+    if (number < 0) {
+      number = static_cast<int64_t>(used_.size());
+      used_.push_back(whole);
+    }
+    return number;
+  }
+
+ private:
+  std::vector<int64_t> numbers_;
+  std::vector<int64_t>& used_;
+};
+
+template <class T>
+std::vector<T> selected(std::span<const T> values, const std::vector<int64_t>& items) {
+  std::vector<T> out;
+  if (values.empty()) return out;
+  out.reserve(items.size());
+  for (const int64_t i : items) out.push_back(values[static_cast<size_t>(i)]);
+  return out;
+}
+
+template <class T>
+const T* data_of(const std::vector<T>& values) {
+  return values.empty() ? nullptr : values.data();
+}
+
+/// Calls use(index) for each entry between the offsets of `item`.
+template <class Use>
+void each_of(std::span<const int64_t> offsets, std::span<const int64_t> values, int64_t item,
+             Use&& use) {
+  const auto at = static_cast<size_t>(item);
+  for (int64_t i = offsets[at]; i < offsets[at + 1]; ++i) use(values[static_cast<size_t>(i)]);
+}
+
+}  // namespace
+
+Bytes subset_of(const Topology& whole, const std::vector<int64_t>& cells,
+                std::vector<int64_t>& points) {
+  std::vector<int64_t> offsets{0}, indices, faces, face_offsets{0}, face_points;
+  std::vector<int64_t> polyhedron_offsets{0}, polyhedron_faces;
+  Renumbering point_number(whole.least_points, points), face_number(whole.faces(), faces);
+  for (const int64_t cell : cells) {
+    each_of(whole.offsets, whole.points, cell,
+            [&](int64_t point) { indices.push_back(point_number(point)); });
+    offsets.push_back(static_cast<int64_t>(indices.size()));
+    if (whole.faces() == 0) continue;
+    each_of(whole.polyhedron_offsets, whole.polyhedron_faces, cell,
+            [&](int64_t face) { polyhedron_faces.push_back(face_number(face)); });
+    polyhedron_offsets.push_back(static_cast<int64_t>(polyhedron_faces.size()));
+  }
+  for (const int64_t face : faces) {
+    each_of(whole.face_offsets, whole.face_points, face,
+            [&](int64_t point) { face_points.push_back(point_number(point)); });
+    face_offsets.push_back(static_cast<int64_t>(face_points.size()));
+  }
+  const auto types = selected(whole.types, cells);
+  const auto flags = selected(whole.flags, cells);
+  const auto ids = selected(whole.ids, cells);
+  const auto parents = selected(whole.parents, cells);
+  const auto patches = selected(whole.patches, cells);
+  pillion_cells out{};
+  out.size = sizeof out;
+  out.count = static_cast<int64_t>(cells.size());
+  out.types = types.data();
+  out.index_type = PILLION_INT64;
+  out.offsets = offsets.data();
+  out.points = indices.data();
+  out.face_count = static_cast<int64_t>(faces.size());
+  out.face_offsets = face_offsets.data();
+  out.face_points = face_points.data();
+  out.polyhedron_offsets = polyhedron_offsets.data();
+  out.polyhedron_faces = polyhedron_faces.data();
+  out.flags = data_of(flags);
+  out.ids = data_of(ids);
+  out.parents = data_of(parents);
+  out.patches = data_of(patches);
+  return model::to_bytes(out, {});
+}
+
+namespace {
+
+template <class T>
+std::vector<Place> centres_of(const Topology& topology, const Array& points) {
+  std::vector<Place> out(static_cast<size_t>(topology.cells()));
+  const T* data = static_cast<const T*>(points.data);
+  for (size_t c = 0; c < out.size(); ++c) {
+    int64_t count = 0;
+    each_of(topology.offsets, topology.points, static_cast<int64_t>(c), [&](int64_t point) {
+      ++count;
+      for (int32_t d = 0; d < points.components; ++d)
+        out[c][static_cast<size_t>(d)] +=
+            static_cast<double>(data[point * points.strides[0] + points.component_at(d)]);
+    });
+    for (double& x : out[c]) x = count > 0 ? x / static_cast<double>(count) : 0;
+  }
+  return out;
+}
+
+/// By cell.
+std::vector<Place> centres_of(const Block& block, const model::Mesh& mesh,
+                              const Topology& topology) {
+  const auto& points = geometry_of(block, model::coordinates_of(mesh.name));
+  auto out = points.type == model::ElementType::Float32 ? centres_of<float>(topology, points)
+                                                        : centres_of<double>(topology, points);
+  for (size_t c = 0; c < out.size(); ++c)
+    for (const double x : out[c])
+      if (!std::isfinite(x))
+        base::fail(ErrorCode::Sharing,
+                   "cell {} of block {} of mesh '{}' has a point that is not finite", c,
+                   block.number(), mesh.name);
+  return out;
+}
+
+/// The division of the box around the centres of all ranks. [collective]
+SpaceDivision division_of(const std::vector<std::vector<Place>>& centres,
+                          const ExecutionContext& context) {
+  std::array<double, 6> ends;  // greatest coordinates, and the least with the other sign
+  ends.fill(std::numeric_limits<double>::lowest());
+  for (const auto& of_block : centres)
+    for (const auto& centre : of_block)
+      for (size_t d = 0; d < 3; ++d) {
+        ends[d] = std::max(ends[d], centre[d]);
+        ends[d + 3] = std::max(ends[d + 3], -centre[d]);
+      }
+  context.fence->before_collective();
+  context.peers->reduce(ends.data(), 6, comm::Operation::Max);
+  if (ends[0] < -ends[3]) ends.fill(0);  // no rank has a cell
+  return {{-ends[3], -ends[4], -ends[5]}, {ends[0], ends[1], ends[2]}, context.peers->size()};
+}
+
+/// What precedes the values of an array in a message.
+struct ArrayHead {
+  model::ElementType type;
+  int32_t components;
+  int64_t items;
+};
+
+void put_array(const Array& array, const std::vector<int64_t>& items, base::ByteWriter& out) {
+  out.put(ArrayHead{array.type, array.components, static_cast<int64_t>(items.size())});
+  const size_t size = model::size_of(array.type);
+  Bytes values(items.size() * static_cast<size_t>(array.components) * size);
+  auto* to = values.data();
+  const auto* from = static_cast<const std::byte*>(array.data);
+  for (const int64_t item : items)
+    for (int32_t c = 0; c < array.components; ++c, to += size)
+      std::memcpy(
+          to, from + (item * array.strides[0] + array.component_at(c)) * static_cast<int64_t>(size),
+          size);
+  out.put(values);
+}
+
+/// Fields to move, and whether their values are at points.
+using Fields = std::vector<std::pair<std::string, bool>>;
+
+Fields fields_of(const std::vector<std::string>& names, const model::Mesh& mesh,
+                 const model::Catalogue& catalogue) {
+  Fields out;
+  for (const auto& name : names)
+    out.emplace_back(name,
+                     model::centering_of(mesh, catalogue.field(name)) == model::Centering::Point);
+  return out;
+}
+
+void put_part(const Block& block, const Fields& fields, const std::string& mesh,
+              const Topology& topology, const std::vector<int64_t>& cells, base::ByteWriter& out) {
+  std::vector<int64_t> points;
+  out.put(subset_of(topology, cells, points));
+  put_array(geometry_of(block, model::coordinates_of(mesh)), points, out);
+  const auto& ids = geometry_of(block, model::point_ids_of(mesh));
+  put_array(ids, ids.extents[0] > 0 ? points : std::vector<int64_t>(), out);
+  for (const auto& [name, at_points] : fields)
+    put_array(block.arrays.at(name), at_points ? points : cells, out);
+}
+
+/// Memory from new, which is aligned for values of any type, as bytes in a message are not.
+const std::byte* keep(const Bytes& bytes, model::MeshBlocks& out) {
+  std::shared_ptr<std::byte[]> memory(new std::byte[bytes.size() + 1]);
+  std::copy(bytes.begin(), bytes.end(), memory.get());
+  out.keep.push_back(memory);
+  return memory.get();
+}
+
+Array get_array(base::ByteReader& in, bool at_points, model::MeshBlocks& out) {
+  const auto head = in.get<ArrayHead>();
+  Array array{.type = head.type, .components = head.components};
+  array.data = keep(in.get_vector<std::byte>(), out);
+  array.extents = {head.items, 1, 1};
+  array.has_extents = at_points;
+  if (at_points) array.centering = model::Centering::Point;
+  array.strides = {head.components, head.components * head.items, head.components * head.items, 1};
+  return array;
+}
+
+void take_part(base::ByteReader& in, const Fields& fields, const std::string& mesh, int peer,
+               model::MeshBlocks& out) {
+  Block block;
+  block.id = model::block_id(peer, static_cast<int32_t>(out.blocks.size()));
+  const auto bytes = in.get_vector<std::byte>();
+  Array topology{.data = keep(bytes, out), .type = model::ElementType::Uint8};
+  topology.extents = {static_cast<int64_t>(bytes.size()), 1, 1};
+  topology.has_extents = true;
+  const auto cells =
+      model::read_topology({static_cast<const std::byte*>(topology.data), bytes.size()});
+  block.box.hi[0] = cells.cells();
+  block.owned = cells.owned;
+  block.arrays[model::topology_of(mesh)] = topology;
+  block.arrays[model::coordinates_of(mesh)] = get_array(in, true, out);
+  block.arrays[model::point_ids_of(mesh)] = get_array(in, true, out);
+  for (const auto& [name, at_points] : fields) block.arrays[name] = get_array(in, at_points, out);
+  out.blocks.push_back(std::move(block));
+}
+
+}  // namespace
+
+model::MeshBlocks cells_by_place(const std::vector<Block>& blocks,
+                                 const std::vector<std::string>& names, const model::Mesh& mesh,
+                                 CheckedCells& checked, const ExecutionContext& context) {
+  const auto fields = fields_of(names, mesh, *context.catalogue);
+  const auto topologies = checked_topologies(blocks, mesh, checked);
+  std::vector<std::vector<Place>> centres;
+  for (size_t b = 0; b < blocks.size(); ++b)
+    centres.push_back(centres_of(blocks[b], mesh, topologies[b]));
+  const auto division = division_of(centres, context);
+  std::map<int, base::ByteWriter> parts;
+  for (size_t b = 0; b < blocks.size(); ++b) {
+    std::map<int, std::vector<int64_t>> cells;
+    for (size_t c = 0; c < centres[b].size(); ++c)
+      cells[division.rank_of(centres[b][c])].push_back(static_cast<int64_t>(c));
+    for (const auto& [peer, of_peer] : cells)
+      put_part(blocks[b], fields, mesh.name, topologies[b], of_peer, parts[peer]);
+  }
+  std::vector<pillion_message> messages;
+  for (const auto& [peer, part] : parts)
+    messages.push_back({peer, 0, part.bytes().size(), part.bytes().data()});
+  const auto received = stagehost::exchange(messages, context);
+  model::MeshBlocks out;
+  out.kind = mesh.kind;
+  for (const auto& [peer, bytes] : received.bytes)
+    for (base::ByteReader in(bytes); !in.done();)
+      take_part(in, fields, mesh.name, context.peers->rank(), out);
+  return out;
+}
+
+}  // namespace pillion::stagehost
