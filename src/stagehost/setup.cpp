@@ -166,9 +166,10 @@ void check_cells_by_place(const pillion_setup& setup, const Request& request,
   const Value& place = place_of(setup, request.fields.front());
   if (!request.position.empty())
     place.fail(
-        fmt::format("field '{}' is on the unstructured mesh '{}', whose cells lie where their "
-                    "points are; leave out the position '{}'",
-                    request.fields.front(), mesh, request.position));
+        fmt::format("this stage needs particles with the positions '{}', and field '{}' is on the "
+                    "unstructured mesh '{}', whose cells need no position: they lie where their "
+                    "points are",
+                    request.position, request.fields.front(), mesh));
   if (request.halo != 0)
     place.fail(
         fmt::format("field '{}' is on the unstructured mesh '{}', whose cells come by place "

@@ -76,7 +76,7 @@ def test_cells_are_where_their_centres_are(place, build, tmp_path):
 
 REFUSED = {
     'layout="spatial", halo=0.5': "the halo must be 0, it is 0.5",
-    'layout="spatial", position="w"': "leave out the position 'w'",
+    'layout="spatial", position="w"': "needs particles with the positions 'w'",
     'layout="spatial", select="n", values=[1]': "cells of a mesh cannot be selected from",
     'layout="by_key", key="n"': "which comes as shared or by place only",
 }
