@@ -16,6 +16,10 @@ from placements import cases, check_report, placements
 from pool import results_of_case
 from scenes import Scene
 from test_spectral import HAS_PYTHON, HAS_WRITE, ORDER, STAGES, N, points
+from test_write_vtkhdf import arrays_of, file_of, parts_of
+from vtkmodules.util.numpy_support import vtk_to_numpy
+from vtkmodules.vtkCommonDataModel import vtkLagrangeQuadrilateral
+from vtkmodules.vtkFiltersVerdict import vtkCellSizeFilter
 
 ELEMENTS = (5, 4)
 DIMENSIONS = {"plane": 2, "surface": 3}
@@ -39,6 +43,8 @@ analyses:
 WRITING = """
       - write_hdf5: {fields: [xyz, velocity, pressure, number], durable: false}
       - write_raw: {fields: [velocity, pressure, number], durable: false}
+      - write_vtkhdf: {fields: [velocity, pressure, number], durable: false}
+      - write_vtkhdf: {fields: [pressure, number], elements: split, name: split, durable: false}
 """
 PYTHON = f"""
   python:
@@ -130,6 +136,13 @@ def played(request, build, tmp_path_factory):
     return name.partition("-")[0], results
 
 
+def sized(part):
+    sizes = vtkCellSizeFilter()
+    sizes.SetInputData(part)
+    sizes.Update()
+    return sizes.GetOutput()
+
+
 def check_row(table, row: int, ending: str, values: np.ndarray, shape: str) -> None:
     values = values.astype(np.float64)
     weights = areas(shape) if values.ndim > 1 else areas(shape).sum(axis=(1, 2))
@@ -194,6 +207,38 @@ def test_files(played):
 
 
 @pytest.mark.skipif(not HAS_PYTHON, reason="no modules for Python")
+@pytest.mark.skipif(not HAS_WRITE, reason="HDF5 was not found")
+def test_vtk_reads_quadrilaterals(played):
+    shape, results = played
+    xyz = np.zeros((len(coordinates(shape)), 3, N, N))
+    xyz[:, : DIMENSIONS[shape]] = coordinates(shape)
+    for frame in frames(shape):
+        row_of = {number: row for row, number in enumerate(frame["number"].tolist())}
+        velocity, pressure = shaped(frame, "velocity"), shaped(frame, "pressure")
+        seen = set()
+        for part in parts_of(file_of(results / "values", "sheet", frame.step)):
+            values, cells = arrays_of(part.GetPointData()), arrays_of(part.GetCellData())
+            where = vtk_to_numpy(part.GetPoints().GetData())
+            for c in range(part.GetNumberOfCells()):
+                row = row_of[int(cells["number"][c])]
+                seen.add(row)
+                assert part.GetCellType(c) == 70
+                ids = part.GetCell(c).GetPointIds()
+                for j, i in np.ndindex(N, N):
+                    # Where VTK itself has the node.
+                    node = vtkLagrangeQuadrilateral.PointIndexFromIJK(i, j, (N - 1,) * 2)
+                    point = ids.GetId(node)
+                    np.testing.assert_array_equal(where[point], xyz[row, :, j, i])
+                    np.testing.assert_array_equal(values["velocity"][point], velocity[row, :, j, i])
+                    assert values["pressure"][point] == pressure[row, j, i]
+        assert len(seen) == len(row_of)
+        parts = parts_of(file_of(results / "values", "split", frame.step))
+        assert sum(part.GetNumberOfCells() for part in parts) == len(row_of) * ORDER**2
+        assert {part.GetCellType(0) for part in parts} == {9}
+        areas_of = [arrays_of(sized(part).GetCellData())["Area"] for part in parts]
+        assert np.concatenate(areas_of).sum() == pytest.approx(areas(shape).sum(), rel=0.02)
+
+
 def test_stages_in_python(played):
     shape, results = played
     peak = read_table(results / "python/statistics_peak.csv")

@@ -4,11 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <span>
 
 namespace pillion::stages::write_vtkhdf {
 namespace {
 
-constexpr uint8_t vertex = 1, quadrilateral = 9, hexahedron = 12,
+constexpr uint8_t vertex = 1, quadrilateral = 9, hexahedron = 12, lagrange_quadrilateral = 70,
                   lagrange_hexahedron = 72;  // VTK's types of cells
 constexpr int64_t no_id = -1;
 
@@ -25,19 +26,23 @@ Source item_values(const stage::Array& array, int64_t count) {
   };
 }
 
-/// Values at the points of elements, whose components lie apart, interleaved.
-Source point_values(const stage::Array& array, int64_t elements, int64_t points) {
-  return [array, elements, points](Bytes& memory) {
+/// Values at the points of elements, whose components lie apart, interleaved; with zeros behind
+/// them if each row is to have more numbers.
+Source point_values(const stage::Array& array, int64_t elements, int64_t points,
+                    int64_t numbers = 0) {
+  return [array, elements, points, numbers](Bytes& memory) {
     const size_t size = write::bytes_of(array.type);
     const int64_t components = array.components / points;
-    memory.resize(static_cast<size_t>(elements * array.components) * size);
+    const auto row = static_cast<size_t>(std::max(numbers, components)) * size;
+    memory.assign(static_cast<size_t>(elements * points) * row, std::byte{0});
     std::byte* to = memory.data();
     const auto* from = static_cast<const std::byte*>(array.data);
     for (int64_t e = 0; e < elements; ++e)
-      for (int64_t p = 0; p < points; ++p)
-        for (int64_t c = 0; c < components; ++c, to += size) {
+      for (int64_t p = 0; p < points; ++p, to += row)
+        for (int64_t c = 0; c < components; ++c) {
           const int64_t at = e * array.strides[0] + (c * points + p) * array.strides[3];
-          std::memcpy(to, from + at * static_cast<int64_t>(size), size);
+          std::memcpy(to + static_cast<size_t>(c) * size, from + at * static_cast<int64_t>(size),
+                      size);
         }
     return ByteSpan(memory);
   };
@@ -123,24 +128,40 @@ int64_t lagrange_node(int64_t i, int64_t j, int64_t k, int64_t n) {
   }
 }
 
+/// Node (i, j) of VTK's Lagrange quadrilateral, in the same order.
+int64_t flat_lagrange_node(int64_t i, int64_t j, int64_t n) {
+  const bool i_ends = i == 0 || i == n + 1, j_ends = j == 0 || j == n + 1;
+  if (i_ends && j_ends) return i > 0 ? (j > 0 ? 2 : 1) : (j > 0 ? 3 : 0);
+  if (j_ends) return 4 + (i - 1) + (j > 0 ? 2 * n : 0);
+  if (i_ends) return 4 + (j - 1) + (i > 0 ? n : 3 * n);
+  return 4 + 4 * n + (i - 1) + n * (j - 1);
+}
+
 }  // namespace
 
-std::vector<int64_t> lagrange_nodes(int32_t order) {
+std::vector<int64_t> lagrange_nodes(int32_t order, int32_t axes) {
   const int64_t n = order + 1;
+  if (axes == 2) {
+    std::vector<int64_t> out(static_cast<size_t>(n * n));
+    for (int64_t p = 0; p < n * n; ++p)
+      out[static_cast<size_t>(flat_lagrange_node(p % n, p / n, n - 2))] = p;
+    return out;
+  }
   std::vector<int64_t> out(static_cast<size_t>(n * n * n));
   for (int64_t p = 0; p < n * n * n; ++p)
     out[static_cast<size_t>(lagrange_node(p % n, p / n % n, p / (n * n), n - 2))] = p;
   return out;
 }
 
-std::vector<int64_t> split_nodes(int32_t order) {
+std::vector<int64_t> split_nodes(int32_t order, int32_t axes) {
   const int64_t n = order + 1;
   const int64_t corners[] = {0, 1, 1 + n, n, n * n, n * n + 1, n * n + n + 1, n * n + n};
+  const std::span<const int64_t> of_cell = std::span(corners).first(axes == 2 ? 4 : 8);
   std::vector<int64_t> out;
-  for (int64_t k = 0; k < order; ++k)
+  for (int64_t k = 0; k < (axes == 2 ? 1 : order); ++k)
     for (int64_t j = 0; j < order; ++j)
       for (int64_t i = 0; i < order; ++i)
-        for (const int64_t corner : corners) out.push_back(i + n * (j + n * k) + corner);
+        for (const int64_t corner : of_cell) out.push_back(i + n * (j + n * k) + corner);
   return out;
 }
 
@@ -224,18 +245,20 @@ void Grid::add_particles(const stage::Block& block) {
 }
 
 void Grid::add_elements(const stage::Block& block) {
-  const auto order = wanted_.mesh().order;
-  const int64_t elements = block.owned();
-  const int64_t points = int64_t{order + 1} * (order + 1) * (order + 1);
-  const int64_t pieces = wanted_.is_split ? int64_t{order} * order * order : 1;
-  auto nodes = wanted_.is_split ? split_nodes(order) : lagrange_nodes(order);
+  const auto order = wanted_.mesh().order, axes = wanted_.mesh().axes;
+  const int64_t elements = block.owned(), along = order + 1;
+  const int64_t points = along * along * (axes == 2 ? 1 : along);
+  const int64_t pieces = wanted_.is_split ? int64_t{order} * order * (axes == 2 ? 1 : order) : 1;
+  auto nodes = wanted_.is_split ? split_nodes(order, axes) : lagrange_nodes(order, axes);
+  const uint8_t type = wanted_.is_split
+                           ? (axes == 2 ? quadrilateral : hexahedron)
+                           : (axes == 2 ? lagrange_quadrilateral : lagrange_hexahedron);
   const auto ids = static_cast<int64_t>(nodes.size());
   add_part(elements * points, elements * pieces, elements * ids);
   add("Offsets", elements * pieces + 1, offsets_of(elements * pieces, ids / pieces));
   add("Connectivity", elements * ids, element_nodes(std::move(nodes), elements, points));
-  add("Types", elements * pieces,
-      repeated(elements * pieces, wanted_.is_split ? hexahedron : lagrange_hexahedron));
-  add("Points", elements * points, point_values(block[wanted_.places], elements, points));
+  add("Types", elements * pieces, repeated(elements * pieces, type));
+  add("Points", elements * points, point_values(block[wanted_.places], elements, points, 3));
   for (size_t f = 0; f < wanted_.names.size(); ++f) {
     if (static_cast<int32_t>(f) == wanted_.places) continue;
     const auto array = block[static_cast<int32_t>(f)];

@@ -55,10 +55,11 @@ class Grid {
   std::vector<Dataset> datasets_;
 };
 
-/// For each node of VTK's Lagrange hexahedron of an order, which point of an element it is; points
-/// are counted along the first axis first.
-std::vector<int64_t> lagrange_nodes(int32_t order);
-/// The same for the corners of the order^3 linear hexahedra between the points, cell after cell.
-std::vector<int64_t> split_nodes(int32_t order);
+/// For each node of VTK's Lagrange hexahedron or, of two axes, quadrilateral of an order, which
+/// point of an element it is; points are counted along the first axis first.
+std::vector<int64_t> lagrange_nodes(int32_t order, int32_t axes = 3);
+/// The same for the corners of the linear cells between the points, order of them along each axis,
+/// cell after cell.
+std::vector<int64_t> split_nodes(int32_t order, int32_t axes = 3);
 
 }  // namespace pillion::stages::write_vtkhdf

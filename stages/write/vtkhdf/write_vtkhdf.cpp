@@ -110,7 +110,6 @@ void WriteVtkhdf::find_places(const stage::Setup& setup) {
   const bool is_particles = mesh.mesh_kind == PILLION_PARTICLES;
   if (position && !is_particles) position.fail("`position` goes with particles");
   if (is_particles) places_ = position ? position.text() : "position";
-  stages::expect_hexahedra(mesh, setup["fields"], "write_vtkhdf");
   if (mesh.mesh_kind == PILLION_SPECTRAL) places_ = mesh.coordinates;
   if (mesh.mesh_kind == PILLION_CURVILINEAR)
     wanted_.place_type = setup.field(mesh.coordinates, setup["fields"]).type;
@@ -122,7 +121,9 @@ void WriteVtkhdf::find_places(const stage::Setup& setup) {
   const auto field = setup.field(places_, place);
   const bool is_real = field.type == PILLION_FLOAT32 || field.type == PILLION_FLOAT64;
   const bool is_at_points = is_particles || field.centering == PILLION_POINT;
-  if (std::string(field.mesh) != mesh.mesh || field.components != 3 || !is_real || !is_at_points)
+  const bool is_flat = mesh.mesh_kind == PILLION_SPECTRAL && mesh.axes == 2;
+  const bool fits = field.components == 3 || (is_flat && field.components == 2);
+  if (std::string(field.mesh) != mesh.mesh || !fits || !is_real || !is_at_points)
     place.fail("'" + places_ + "' cannot be where the points of mesh '" + mesh.mesh +
                "' are: it must be a field of that mesh with 3 real components at each point");
   const auto at = std::find(fields_.names.begin(), fields_.names.end(), places_);

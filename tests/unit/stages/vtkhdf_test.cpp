@@ -210,4 +210,6 @@ TEST_CASE("a hexahedron of any order has each point once, corners first") {
     CHECK(split_nodes(order).size() == static_cast<size_t>(8 * order * order * order));
   }
   CHECK(split_nodes(1) == lagrange_nodes(1));
+  CHECK(split_nodes(1, 2) == lagrange_nodes(1, 2));
+  CHECK(lagrange_nodes(2, 2) == std::vector<int64_t>{0, 2, 8, 6, 1, 5, 7, 3, 4});
 }
