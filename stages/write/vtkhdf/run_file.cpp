@@ -315,10 +315,18 @@ class RunFile {
   bool has_parts_ = false;  ///< some step has several
 };
 
+int64_t levels_in(const StepShape& shape) {
+  return std::count_if(shape.numbers.begin(), shape.numbers.end(), [](const auto& of) {
+    return of.first.ends_with("/AMRBox") && of.second.extents[0] > 0;
+  });
+}
+
+/// VTK 9.7 reads the ratio of a level without boxes from uninitialised memory.
 bool are_alike(const std::vector<StepFile>& steps) {
   const auto& first = steps.front().shape;
   return std::all_of(steps.begin(), steps.end(), [&](const StepFile& step) {
     if (step.shape.type != first.type) return false;
+    if (first.type == "OverlappingAMR") return levels_in(step.shape) == levels_in(first);
     if (first.type != "ImageData" && first.type != "RectilinearGrid") return true;
     return std::equal(step.shape.numbers.begin(), step.shape.numbers.end(), first.numbers.begin(),
                       first.numbers.end(), [](const auto& a, const auto& b) {

@@ -34,7 +34,8 @@ struct StepFile {
 StepShape read_shape(const std::filesystem::path& path);
 
 /// Writes the file `folder/name` with these steps. There is none, and what was there is removed, if
-/// there are no steps, or if their images are not of one size. Throws if it cannot be written.
+/// there are no steps, if their images are not of one size, or if they have different numbers of
+/// levels. Throws if it cannot be written.
 void write_run_file(const std::filesystem::path& folder, const std::string& name,
                     const std::vector<StepFile>& steps, bool durable);
 
