@@ -126,7 +126,7 @@ def read_raw(results: Path, index: str) -> dict[int, tuple[int, list[dict]]]:
                 assert len(values) == rows * components
                 shape = (-1, components) if components > 1 else (-1,)
                 block[field["name"]] = values.reshape(shape)
-            for what in ("points", "cells"):
+            for what in ("points", "cells") if mesh else ():  # a field may be called so, too
                 for name, of in block.get(what, {}).items():
                     if name == "file":
                         continue
