@@ -10,6 +10,7 @@
 // Not portable between machines of different byte order. A reader that runs out of bytes throws.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -17,6 +18,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -86,11 +88,15 @@ class ByteWriter {
     put_all(values);
   }
   void put_raw(const void* data, size_t size) {
-    const auto* begin = static_cast<const std::byte*>(data);
-    bytes_.insert(bytes_.end(), begin, begin + size);
+    if (size > bytes_.size() - used_) bytes_.resize(std::max(used_ + size, 2 * bytes_.size()));
+    if (size > 0) std::memcpy(bytes_.data() + used_, data, size);
+    used_ += size;
   }
-  [[nodiscard]] const Bytes& bytes() const { return bytes_; }
-  [[nodiscard]] Bytes take() { return std::move(bytes_); }
+  [[nodiscard]] std::span<const std::byte> bytes() const { return {bytes_.data(), used_}; }
+  [[nodiscard]] Bytes take() {
+    bytes_.resize(std::exchange(used_, 0));
+    return std::exchange(bytes_, {});
+  }
 
  private:
   template <class Values>
@@ -99,7 +105,8 @@ class ByteWriter {
     for (const auto& value : values) put(value);
   }
 
-  Bytes bytes_;
+  Bytes bytes_;  ///< of which the first `used_` are written
+  size_t used_ = 0;
 };
 
 class ByteReader {

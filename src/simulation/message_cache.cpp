@@ -59,17 +59,18 @@ int64_t CachedMessage::bytes_copied(size_t share) const {
 }
 
 void CachedMessage::link(const Sharing& sharing) {
+  Sharing::Finder finder(sharing);
   std::vector<const model::Array*> shared;
   for (const auto& [name, mesh] : meshes_)
     for (const auto& block : mesh.blocks)
       for (const auto& [field, array] : block.arrays)
-        shared.push_back(sharing.find(field, block.number()));
+        shared.push_back(finder.find(field, block.number()));
   encoder_.take_from(shared);
   if (!send_plan_) return;
   for (auto& [name, mesh] : send_plan_->meshes())
     for (auto& block : mesh.blocks)
       for (auto& [field, array] : block.arrays)
-        links_.push_back({&array, sharing.find(field, block.number())});
+        links_.push_back({&array, finder.find(field, block.number())});
 }
 
 namespace {

@@ -328,6 +328,15 @@ const model::Array* Sharing::find(const std::string& field, int32_t block) const
   return entry == at->second.blocks.end() ? nullptr : &entry->second.array;
 }
 
+const model::Array* Sharing::Finder::find(const std::string& field, int32_t block) {
+  const auto at = sharing_.shared_.find(field);
+  if (at == sharing_.shared_.end()) return nullptr;
+  const auto& blocks = at->second.blocks;
+  auto& next = next_.try_emplace(field, blocks.begin()).first->second;
+  if (next == blocks.end() || next->first != block) next = blocks.find(block);
+  return next == blocks.end() ? nullptr : &(next++)->second.array;
+}
+
 bool Sharing::has(const std::string& field) const {
   const auto at = shared_.find(field);
   return at != shared_.end() && !at->second.blocks.empty();

@@ -271,7 +271,7 @@ void NetworkReceiver::finish(int64_t sequence, const std::set<int32_t>& disabled
   out.put(std::vector<int32_t>(disabled.begin(), disabled.end()));
   out.put(failure);
   (void)answered();
-  auto& answer = answers_.emplace_back(Answer{{sources_.size(), out.bytes()}, {}});
+  auto& answer = answers_.emplace_back(Answer{{sources_.size(), out.take()}, {}});
   auto bytes = answer.bytes.begin();
   for (const int source : sources_) {
     const auto cuts = direct_.take_cuts(source);

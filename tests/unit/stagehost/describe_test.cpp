@@ -115,7 +115,7 @@ struct Stage {
     base::ByteWriter out;
     for (const auto& block : input.blocks) out.put(block.id);
     std::set<int64_t> ids;
-    for (const auto& bytes : world.gather(out.bytes(), 0))
+    for (const auto& bytes : world.gather(out.take(), 0))
       for (base::ByteReader in(bytes); !in.done();) ids.insert(in.get<int64_t>());
     return static_cast<size_t>(
         world.reduced(static_cast<int64_t>(ids.size()), comm::Operation::Max));
