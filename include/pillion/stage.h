@@ -78,7 +78,11 @@ typedef struct pillion_field_description {
   const char* coordinates; /**< of a spectral mesh: the field of 3 components that holds them, of
                             * its points; "" if it was not said */
   int32_t levels;          /**< of refinement of a uniform mesh, whose cells are those of level 0 */
-  int32_t is_partial;      /**< 1 if some cells of a uniform mesh may not exist */
+  int32_t is_partial;      /**< 1 if some cells of a mesh of boxes may not exist: no block has them,
+                            * or they are flagged PILLION_CELL_HIDDEN */
+  const char* mask;        /**< the integer field that is 0 where cells do not exist, or "" */
+  const char* weight; /**< the real field that holds the part of its volume that a cell has, or "":
+                       * blocks have it as `weight` */
 } pillion_field_description;
 
 /** Half-open range of cells; [0, 1) along axes that a mesh lacks. */
@@ -238,7 +242,8 @@ typedef struct pillion_mesh {
                           * the one before; NULL if there is one level */
   const pillion_point_set* const* point_sets; /**< NULL if the mesh names none */
   int32_t point_set_count;
-  int32_t is_partial; /**< 1 if some cells of a uniform mesh may not exist: no block has them */
+  int32_t is_partial; /**< 1 if some cells of a mesh of boxes may not exist: no block has them, or
+                       * they are flagged PILLION_CELL_HIDDEN */
   const char* of;     /**< the mesh whose boundary an unstructured mesh is, or NULL */
   const double* coordinates[3]; /**< of a rectilinear mesh, by axis: cells + 1 coordinates of faces,
                                  * in ascending order; else NULL */

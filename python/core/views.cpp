@@ -116,6 +116,18 @@ nb::object flags_of(const stage::Block& block, int32_t axes, const nb::object& l
                   nb::rv_policy::reference);
 }
 
+/// The part of its volume that each cell has; None if all have all of it.
+nb::object weight_of(const stage::Block& block, int32_t axes, const nb::object& lease) {
+  const pillion_array* weight = block.raw().weight;
+  if (weight == nullptr) return nb::none();
+  const int64_t size = weight->type == PILLION_FLOAT32 ? 4 : 8;
+  Shape shape;
+  for (int32_t d = 0; d < axes; ++d)
+    shape.add(block.hi()[d] - block.lo()[d], weight->strides[d] / size);
+  if (axes == 0) shape.add(block.count(), weight->strides[0] / size);
+  return array_of<nb::ro>(const_cast<void*>(weight->data), shape, weight->type, lease);
+}
+
 template <class T>
 nb::object list_of(const T* values, int64_t count, const nb::object& lease) {
   if (values == nullptr) return nb::none();
@@ -165,7 +177,8 @@ nb::object coordinates(const Work& work, int32_t input, int32_t index, int32_t a
 
 nb::tuple pair(const pillion_count& count) { return nb::make_tuple(count.owned, count.total); }
 
-/// (lo, hi, inner_lo, inner_hi, id, number, level, count, owned, arrays, flags, cells, points).
+/// (lo, hi, inner_lo, inner_hi, id, number, level, count, owned, arrays, flags, cells, points,
+/// weight).
 /// `axes` is 0 unless the mesh is uniform; `inner` says whether the layout has inner cells of its
 /// own; `points` are, for each field, those of an element along each axis, or none.
 nb::tuple block(const Work& work, int32_t input, int32_t index, int32_t axes, bool inner,
@@ -184,7 +197,7 @@ nb::tuple block(const Work& work, int32_t input, int32_t index, int32_t axes, bo
                         triple(inner ? found.inner_hi() : found.hi(), axes), found.id(),
                         found.number(), found.level(), found.count(), found.owned(), arrays,
                         flags_of(found, axes, lease), pair(found.raw().cells),
-                        pair(found.raw().points));
+                        pair(found.raw().points), weight_of(found, axes, lease));
 }
 
 /// Memory for an output on a block, to be written to.

@@ -211,7 +211,7 @@ _OUTPUT = either(
 )
 
 _UNIFORM_ONLY = ("length", "origin", "levels")
-_BOXES_ONLY = ("cells", "periodic", "metric", "radius", "covered")
+_BOXES_ONLY = ("cells", "periodic", "metric", "radius", "covered", "mask")
 _SPECTRAL_ONLY = ("order",)
 _ITEMS_ONLY = ("dimensions",)
 _UNSTRUCTURED_ONLY = ("of", "patches")
@@ -275,6 +275,14 @@ _MESH = _map(
             "partial: some cells of the mesh do not exist (default: whole).",
             words("whole", "partial"),
         ),
+        "mask": (
+            "Of a mesh of boxes: the integer field that is 0 at cells that do not exist.",
+            TEXT,
+        ),
+        "weight": (
+            "Of a mesh of cells: the real field with the part of its volume that a cell has.",
+            TEXT,
+        ),
         "radius": (
             "Of a spherical mesh: of the sphere (default: 1), above which a third axis counts "
             "(default: it is the radius itself).",
@@ -294,7 +302,7 @@ _MESH = _map(
         {
             "if": _has(kind={"enum": ["curvilinear"]}),
             "then": {
-                "properties": {key: False for key in _BOXES_ONLY if key != "cells"},
+                "properties": {key: False for key in _BOXES_ONLY if key not in ("cells", "mask")},
             },
         },
         {
@@ -325,7 +333,7 @@ _MESH = _map(
         },
         {
             "if": _has(kind={"enum": ["particles", "spectral"]}),
-            "then": {"properties": {"dimensions": either(_integer(2, 3), NULL)}},
+            "then": {"properties": {"dimensions": either(_integer(2, 3), NULL), "weight": False}},
         },
         {"if": _has(kind={"const": "uniform"}), "then": _has(cells=_GIVEN)},
         {

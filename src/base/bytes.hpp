@@ -105,7 +105,7 @@ class ByteWriter {
     for (const auto& value : values) put(value);
   }
 
-  Bytes bytes_;  ///< of which the first `used_` are written
+  Bytes bytes_;  ///< the first `used_` are written
   size_t used_ = 0;
 };
 

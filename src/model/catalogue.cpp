@@ -73,12 +73,17 @@ std::string point_ids_of(const std::string& mesh) { return fmt::format("/{}/poin
 std::string topology_of(const std::string& mesh) { return fmt::format("/{}/topology", mesh); }
 
 std::vector<std::string> geometry_fields(const Mesh& mesh) {
-  if (mesh.kind == MeshKind::Curvilinear) return {mesh.coordinates};
-  if (!has_points(mesh.kind)) return {};
-  return {coordinates_of(mesh.name), point_ids_of(mesh.name), topology_of(mesh.name)};
+  std::vector<std::string> fields;
+  if (mesh.kind == MeshKind::Curvilinear) fields = {mesh.coordinates};
+  if (has_points(mesh.kind))
+    fields = {coordinates_of(mesh.name), point_ids_of(mesh.name), topology_of(mesh.name)};
+  for (const auto& name : {mesh.mask, mesh.weight})
+    if (!name.empty()) fields.push_back(name);
+  return fields;
 }
 
-const char* name_of_geometry(const std::string& field) {
+std::string name_of_geometry(const std::string& field) {
+  if (!is_geometry(field)) return fmt::format("field '{}'", field);
   return field.ends_with("/topology") ? "its cells" : "its points";
 }
 
@@ -173,10 +178,12 @@ Centering read_centering(const Value& value, const Mesh& mesh) {
   const std::string& text = value.as_text();
   if (text == "cell") return Centering::Cell;
   if (text == "point") {
-    if (mesh.is_whole()) return Centering::Point;
+    if (may_have_points(mesh)) return Centering::Point;
     value.fail(fmt::format("mesh '{}' has {}, where values at points are not supported yet",
                            mesh.name,
-                           mesh.levels() > 1 ? "levels of refinement" : "missing cells"));
+                           mesh.levels() > 1 ? "levels of refinement"
+                           : mesh.is_partial ? "missing cells"
+                                             : "cells with a weight"));
   }
   if (text == "face" || text == "edge")
     value.fail(fmt::format("centering {} is not supported yet on a mesh of kind {}", text,
@@ -278,6 +285,22 @@ bool Catalogue::read_unstructured(base::Reader& reader, Mesh& mesh, base::Diagno
   return is_good;
 }
 
+// Cells that exist in part, and cells of boxes that do not exist.
+void Catalogue::read_mask_and_weight(base::Reader& reader, Mesh& mesh) {
+  const Value* mask = has_boxes(mesh.kind) ? reader.find("mask") : nullptr;
+  const bool has_cells = has_boxes(mesh.kind) || has_points(mesh.kind);
+  const Value* weight = has_cells ? reader.find("weight") : nullptr;
+  if (mask != nullptr) {
+    mesh.mask = mask->as_text();
+    mesh.is_partial = true;
+    masks_[mesh.name] = *mask;
+  }
+  if (weight != nullptr) {
+    mesh.weight = weight->as_text();
+    weights_[mesh.name] = *weight;
+  }
+}
+
 // A mesh may be listed before the one whose boundary it is.
 void Catalogue::check_parents(base::Diagnostics* mistakes) const {
   for (const auto& [name, place] : parents_) {
@@ -313,6 +336,7 @@ void Catalogue::read_mesh(const std::string& name, const Value& value,
     is_good = read_curvilinear(reader, mesh, mistakes);
   if (is_good && mesh.kind == MeshKind::Unstructured)
     is_good = read_unstructured(reader, mesh, mistakes);
+  if (is_good) is_good = attempt(mistakes, [&] { read_mask_and_weight(reader, mesh); });
   if (is_good) is_good = attempt(mistakes, [&] { reader.finish(mistakes); });
   if (is_good) put(std::move(mesh));
   else mistakes->unread.insert(name);
@@ -389,15 +413,46 @@ void Catalogue::read_scalars(const Value* scalars, base::Diagnostics* mistakes) 
   });
 }
 
+const Field& Catalogue::named_field(const Value& place) const {
+  const Field* field = find_field(place.text);
+  if (field == nullptr)
+    place.fail(fmt::format("unknown field '{}'{}", place.text,
+                           base::suggestion(place.text, field_names())));
+  return *field;
+}
+
+void Catalogue::check_masks(base::Diagnostics* mistakes) const {
+  for (const bool is_mask : {true, false})
+    for (const auto& [name, place] : is_mask ? masks_ : weights_) {
+      const Mesh* mesh = find_mesh(name);
+      if (mesh == nullptr || (is_mask ? mesh->mask : mesh->weight) != place.text) continue;
+      attempt(mistakes, [&, &place = place] {
+        const Field& field = named_field(place);
+        const bool is_integer =
+            field.type == ElementType::Int32 || field.type == ElementType::Int64;
+        if (field.mesh != mesh->name || field.components != 1 || is_integer != is_mask ||
+            centering_of(*mesh, field) != Centering::Cell)
+          place.fail(fmt::format(
+              "the {} of mesh '{}' is a field of one {} number at each of its cells; field '{}' is "
+              "{} x {}{} on mesh '{}'",
+              is_mask ? "mask" : "weight", mesh->name, is_mask ? "integer" : "real", field.name,
+              name_of(field.type), field.components,
+              centering_of(*mesh, field) == Centering::Point ? " at points" : "", field.mesh));
+      });
+    }
+}
+
+void Catalogue::check_named_fields(base::Diagnostics* mistakes) const {
+  check_coordinates(mistakes);
+  check_masks(mistakes);
+}
+
 void Catalogue::check_coordinates(base::Diagnostics* mistakes) const {
   for (const auto& [name, place] : coordinates_) {
     const Mesh* mesh = find_mesh(name);
     if (mesh == nullptr || mesh->coordinates != place.text) continue;
     attempt(mistakes, [&, &place = place] {
-      const Field* field = find_field(place.text);
-      if (field == nullptr)
-        place.fail(fmt::format("unknown field '{}'{}", place.text,
-                               base::suggestion(place.text, field_names())));
+      const Field* field = &named_field(place);
       const bool is_real =
           field->type == ElementType::Float32 || field->type == ElementType::Float64;
       const bool is_flat = mesh->axes == 2;
@@ -450,13 +505,14 @@ void Catalogue::add_levels() {
   std::erase_if(meshes_, [](const Mesh& m) { return !m.level_of.empty(); });
   std::vector<Mesh> added;
   for (const auto& mesh : meshes_) {
-    if (mesh.is_whole()) continue;
+    if (mesh.is_whole() || !can_be_divided(mesh.kind)) continue;
     for (int level = 0; level < mesh.levels(); ++level) {
       Mesh one = mesh;
       one.name = name_of_level(mesh.name, level);
       one.cells = cells_of_level(mesh, level);
       one.ratios.clear();
       one.is_partial = false;
+      one.mask = one.weight = "";
       one.level_of = mesh.name;
       const Mesh* known = find_mesh(one.name);
       if (known == nullptr) added.push_back(std::move(one));

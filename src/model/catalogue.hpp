@@ -95,9 +95,12 @@ struct Mesh {
   /// Of a uniform mesh with levels of refinement: by how much each level is finer along each axis
   /// than the one before. Empty if there is one level. `cells` are those of level 0.
   std::vector<std::array<int64_t, 3>> ratios{};
-  bool is_partial = false;  ///< of a uniform mesh: some of its cells may not exist
-  std::string level_of{};   ///< the mesh that has this one as a level
-  int order = 0;            ///< of a spectral mesh: it has order + 1 points along each axis
+  bool is_partial = false;  ///< of a mesh of boxes: some of its cells may not exist
+  /// Fields at cells, "" if there is none: an integer that is 0 where a cell of a box does not
+  /// exist, and the part of its volume that a cell has.
+  std::string mask{}, weight{};
+  std::string level_of{};  ///< the mesh that has this one as a level
+  int order = 0;           ///< of a spectral mesh: it has order + 1 points along each axis
   /// Of a spectral or curvilinear mesh: the field that holds them; "" if none does.
   std::string coordinates{};
   Metric metric = Metric::Cartesian;  ///< of a mesh of boxes
@@ -111,8 +114,8 @@ struct Mesh {
   bool has_values_at_points = false;
 
   [[nodiscard]] int levels() const { return static_cast<int>(ratios.size()) + 1; }
-  /// Whether blocks have each cell of the mesh once, so that it can be divided again.
-  [[nodiscard]] bool is_whole() const { return ratios.empty() && !is_partial; }
+  /// Whether blocks have each cell of the mesh once, and whole, so that it can be divided again.
+  [[nodiscard]] bool is_whole() const { return ratios.empty() && !is_partial && weight.empty(); }
 };
 
 /// Fields that a program does not name, which hold the geometry of an unstructured mesh: where its
@@ -121,10 +124,11 @@ std::string coordinates_of(const std::string& mesh);
 std::string point_ids_of(const std::string& mesh);
 std::string topology_of(const std::string& mesh);
 inline bool is_geometry(const std::string& field) { return field.starts_with('/'); }
-/// The names of all of them; of a curvilinear mesh, that of its coordinates.
+/// The names of all of them, and of fields that a mesh names: its coordinates if it is curvilinear,
+/// its mask and weight.
 std::vector<std::string> geometry_fields(const Mesh& mesh);
 /// What a field that holds geometry is called in messages: "its cells".
-const char* name_of_geometry(const std::string& field);
+std::string name_of_geometry(const std::string& field);
 
 /// The name of the uniform mesh that has all cells of one level of a mesh that is not whole.
 std::string name_of_level(const std::string& mesh, int level);
@@ -152,6 +156,13 @@ int32_t points_of(const Mesh& mesh, const Field& field);
 /// of the mesh than there are cells.
 inline bool is_at_corners(const Mesh& mesh, const Field& field) {
   return has_boxes(mesh.kind) && centering_of(mesh, field) == Centering::Point;
+}
+/// Whether fields of a mesh may have values at points: where points weigh what cells around them
+/// give them, cells of a box are all there.
+inline bool may_have_points(const Mesh& mesh) {
+  return mesh.kind == MeshKind::Uniform || mesh.kind == MeshKind::Rectilinear
+             ? mesh.is_whole()
+             : mesh.kind != MeshKind::Particles;
 }
 /// Whether blocks of a mesh go to where a division has them: not if they share points.
 inline bool can_be_divided(const Mesh& mesh) {
@@ -181,8 +192,9 @@ class Catalogue {
   /// Reads `scalars:`, a map or a list of names; may be null. Scalars keep the order in which they
   /// were first read.
   void read_scalars(const base::Value* scalars, base::Diagnostics* mistakes = nullptr);
-  /// Checks that fields which meshes name as their coordinates can be that, once all is read.
-  void check_coordinates(base::Diagnostics* mistakes = nullptr) const;
+  /// Checks that fields which meshes name, as coordinates, mask or weight, can be that, once all is
+  /// read.
+  void check_named_fields(base::Diagnostics* mistakes = nullptr) const;
   /// Adds a field that a stage produces.
   void add(Field field);
   /// Whether a stage produces it.
@@ -213,6 +225,10 @@ class Catalogue {
   bool read_unstructured(base::Reader& reader, Mesh& mesh, base::Diagnostics* mistakes);
   void read_mesh(const std::string& name, const base::Value& value, base::Diagnostics* mistakes);
   void read_field(const std::string& name, const base::Value& value, base::Diagnostics* mistakes);
+  void read_mask_and_weight(base::Reader& reader, Mesh& mesh);
+  void check_coordinates(base::Diagnostics* mistakes) const;
+  void check_masks(base::Diagnostics* mistakes) const;
+  [[nodiscard]] const Field& named_field(const base::Value& place) const;
   void add_levels();
   void check_parents(base::Diagnostics* mistakes) const;
   void put(Mesh mesh);
@@ -225,8 +241,9 @@ class Catalogue {
   std::deque<Field> fields_;
   std::set<std::string> made_;  ///< fields that stages produce
   std::vector<Scalar> scalars_;
-  std::map<std::string, base::Value> coordinates_;  ///< by mesh: where the field is named
-  std::map<std::string, base::Value> parents_;      ///< by mesh: where `of` is
+  std::map<std::string, base::Value> coordinates_;      ///< by mesh: where the field is named
+  std::map<std::string, base::Value> masks_, weights_;  ///< the same
+  std::map<std::string, base::Value> parents_;          ///< by mesh: where `of` is
 };
 
 }  // namespace pillion::model

@@ -69,7 +69,40 @@ std::string fault_of_cells(const Mesh& mesh, const Topology& cells, const Array&
       counted, mesh.axes);
 }
 
-std::string fault_of_box(const Mesh& mesh, const Box& box, const Array& points) {
+double value_of(const Array& array, const std::array<int64_t, 3>& cell) {
+  const auto& s = array.strides;
+  const int64_t at = cell[0] * s[0] + cell[1] * s[1] + cell[2] * s[2];
+  switch (array.type) {
+    case ElementType::Int32: return static_cast<const int32_t*>(array.data)[at];
+    case ElementType::Int64:
+      return static_cast<double>(static_cast<const int64_t*>(array.data)[at]);
+    case ElementType::Float32: return static_cast<const float*>(array.data)[at];
+    default: return static_cast<const double*>(array.data)[at];
+  }
+}
+
+std::string name_of_cell(const Mesh& mesh, const Box& box, const std::array<int64_t, 3>& cell) {
+  if (!has_boxes(mesh.kind)) return fmt::format("{}", cell[0]);
+  std::array<int64_t, 3> index{};
+  for (size_t d = 0; d < 3; ++d) index[d] = box.lo[d] + cell[d];
+  return fmt::format("({})", fmt::join(index.begin(), index.begin() + mesh.axes, ", "));
+}
+
+std::string fault_of_weight(const Mesh& mesh, const Block& block) {
+  const auto* weight = find(block, mesh.weight);
+  if (weight == nullptr || weight->data == nullptr) return {};
+  for (int64_t k = 0; k < block.box.extent(2); ++k)
+    for (int64_t j = 0; j < block.box.extent(1); ++j)
+      for (int64_t i = 0; i < block.box.extent(0); ++i)
+        if (const double part = value_of(*weight, {i, j, k}); !(part >= 0 && part <= 1))
+          return fmt::format(
+              "the weight '{}' of cell {} is {:.6g}; it is the part of its volume that a cell has, "
+              "from 0 to 1",
+              mesh.weight, name_of_cell(mesh, block.box, {i, j, k}), part);
+  return {};
+}
+
+std::string fault_of_box(const Mesh& mesh, const Box& box, const Array& points, const Array* mask) {
   if (mesh.axes < 3) return {};
   const auto* shape = stage::shape_of(12);
   // Corners in the order of VTK's hexahedron.
@@ -80,6 +113,7 @@ std::string fault_of_box(const Mesh& mesh, const Box& box, const Array& points) 
   for (int64_t k = 0; k < box.extent(2); ++k)
     for (int64_t j = 0; j < box.extent(1); ++j)
       for (int64_t i = 0; i < box.extent(0); ++i) {
+        if (mask != nullptr && value_of(*mask, {i, j, k}) == 0) continue;
         for (size_t n = 0; n < 8; ++n)
           places[n] = place_at(points, (i + corners[n][0]) * s[0] + (j + corners[n][1]) * s[1] +
                                            (k + corners[n][2]) * s[2]);
@@ -94,10 +128,12 @@ std::string fault_of_box(const Mesh& mesh, const Box& box, const Array& points) 
 }  // namespace
 
 std::string fault_of_volumes(const Mesh& mesh, const Block& block) {
+  if (!mesh.weight.empty())
+    if (auto fault = fault_of_weight(mesh, block); !fault.empty()) return fault;
   if (mesh.kind == MeshKind::Curvilinear) {
     const auto* points = find(block, mesh.coordinates);
-    return points == nullptr || points->data == nullptr ? ""
-                                                        : fault_of_box(mesh, block.box, *points);
+    if (points == nullptr || points->data == nullptr) return {};
+    return fault_of_box(mesh, block.box, *points, find(block, mesh.mask));
   }
   if (!has_points(mesh.kind)) return {};
   const auto* cells = find(block, topology_of(mesh.name));

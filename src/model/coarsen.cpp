@@ -33,7 +33,7 @@ int64_t coarsening_factor(const Mesh& mesh, int level) {
     base::fail(ErrorCode::Internal, "coarsening level {} of mesh '{}' is not between 0 and {}",
                level, mesh.name, max_coarsening);
   if (mesh.levels() > 1 || has_points(mesh.kind) || mesh.kind == MeshKind::Curvilinear ||
-      mesh.has_values_at_points)
+      mesh.has_values_at_points || !mesh.mask.empty() || !mesh.weight.empty())
     return 1;
   // Rounded up, so that never more remains than was asked for.
   const int64_t doublings = has_boxes(mesh.kind) ? ceil_div(level, mesh.axes) : level;

@@ -259,6 +259,11 @@ class Parser {
           fmt::format("field '{}' is on mesh '{}' with {} levels, where cells that finer boxes "
                       "cover would count too; use a scalar that the program sets",
                       token, mesh.name, mesh.levels()));
+    if (!mesh.mask.empty() || !mesh.weight.empty())
+      fail(fmt::format(
+          "field '{}' is on mesh '{}' with a {}, where conditions would count all cells "
+          "equally; use a scalar that the program sets",
+          token, mesh.name, mesh.mask.empty() ? "weight" : "mask"));
     return *field;
   }
 

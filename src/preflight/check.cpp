@@ -29,7 +29,10 @@ void unused_fields(const DryRun& forecast, const Value& root, std::vector<std::s
     used.insert(analysis.needs.begin(), analysis.needs.end());
   if (forecast.configuration->sidecars.when_full == model::WhenFull::Coarsen) used.insert("id");
   const auto& catalogue = forecast.configuration->catalogue;
-  for (const auto& name : catalogue.mesh_names()) used.insert(catalogue.mesh(name).coordinates);
+  for (const auto& name : catalogue.mesh_names()) {
+    const auto& mesh = catalogue.mesh(name);
+    used.insert({mesh.coordinates, mesh.mask, mesh.weight});
+  }
   const Value* fields = root.find("fields");
   if (fields == nullptr) return;
   for (const auto& [name, value] : fields->entries)

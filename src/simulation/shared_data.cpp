@@ -138,9 +138,11 @@ void* SharedData::swap(const std::string& field, int32_t block) {
 
 std::vector<std::string> SharedData::fields_called(const std::string& name) const {
   const auto* mesh = catalogue_.find_mesh(name);
-  if (catalogue_.find_field(name) == nullptr && mesh != nullptr && model::has_points(mesh->kind))
-    return model::geometry_fields(*mesh);
-  return {name};
+  if (catalogue_.find_field(name) != nullptr || mesh == nullptr || !model::has_points(mesh->kind))
+    return {name};
+  auto fields = model::geometry_fields(*mesh);
+  std::erase_if(fields, [](const auto& field) { return !model::is_geometry(field); });
+  return fields;
 }
 
 void SharedData::unshare(const std::string& name, int32_t block) {

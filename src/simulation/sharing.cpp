@@ -521,6 +521,16 @@ void Sharing::check_fields(const model::Mesh& mesh, const std::vector<std::strin
   if (std::all_of(blocks.begin(), blocks.end(),
                   [&](const Block& block) { return block.arrays.size() == fields.size(); }))
     return;
+  if (model::has_boxes(mesh.kind))
+    for (const auto& name : model::geometry_fields(mesh))
+      for (const auto& block : blocks)
+        if (std::find(fields.begin(), fields.end(), name) != fields.end() &&
+            !block.arrays.contains(name))
+          base::fail(
+              ErrorCode::Sharing,
+              "block {} of mesh '{}', rank {}, has values in box {} and no '{}' there; share "
+              "'{}' in the same boxes as the other fields of the mesh",
+              block.number(), mesh.name, rank_, model::to_string(block.box, mesh.axes), name, name);
   const auto boxes_with = [&](const std::string& name) {
     std::vector<redistribution::MeshBox> boxes;
     for (const auto& block : blocks)
@@ -534,9 +544,7 @@ void Sharing::check_fields(const model::Mesh& mesh, const std::vector<std::strin
       if (!block.arrays.contains(name) && find(name, block.number()) == nullptr)
         base::fail(ErrorCode::Sharing,
                    "block {} of mesh '{}' was shared without {}, which {} needed", block.number(),
-                   mesh.name,
-                   model::is_geometry(name) ? model::name_of_geometry(name)
-                                            : fmt::format("field '{}'", name),
+                   mesh.name, model::name_of_geometry(name),
                    model::is_geometry(name) ? "are" : "is");
     base::fail(ErrorCode::Sharing,
                "fields '{}' and '{}' were shared on different cells of mesh '{}'; fields of one "

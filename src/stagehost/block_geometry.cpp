@@ -2,6 +2,7 @@
 // Reading, checking and describing points and cells.
 #include "stagehost/block_geometry.hpp"
 
+#include <algorithm>
 #include <set>
 #include <span>
 
@@ -108,7 +109,53 @@ void add_coordinates(const std::vector<model::Block>& blocks, const model::Mesh&
   }
 }
 
+template <class T>
+void hide(const model::Array& mask, const model::Box& box, base::Bytes& flags) {
+  const auto* data = static_cast<const T*>(mask.data);
+  size_t cell = 0;
+  for (int64_t k = 0; k < box.extent(2); ++k)
+    for (int64_t j = 0; j < box.extent(1); ++j)
+      for (int64_t i = 0; i < box.extent(0); ++i, ++cell)
+        if (data[i * mask.strides[0] + j * mask.strides[1] + k * mask.strides[2]] == 0)
+          flags[cell] |= std::byte{PILLION_CELL_HIDDEN};
+}
+
+/// Flags of a block, and PILLION_CELL_HIDDEN where its mask is 0.
+Flags with_mask(const model::Block& block, const model::Array& mask, const Flags& known) {
+  auto flags = known ? std::make_shared<base::Bytes>(*known)
+                     : std::make_shared<base::Bytes>(static_cast<size_t>(block.box.volume()));
+  if (mask.type == model::ElementType::Int32) hide<int32_t>(mask, block.box, *flags);
+  else hide<int64_t>(mask, block.box, *flags);
+  const bool any =
+      std::any_of(flags->begin(), flags->end(), [](std::byte bits) { return bits != std::byte{}; });
+  return any ? flags : nullptr;
+}
+
 }  // namespace
+
+void add_mask(const std::vector<model::Block>& blocks, const model::Mesh& mesh, Input& input) {
+  if (mesh.mask.empty()) return;
+  input.flags.resize(blocks.size());
+  input.flag_arrays.resize(blocks.size());
+  for (size_t b = 0; b < blocks.size(); ++b) {
+    auto& flags = input.flags[b];
+    flags = with_mask(blocks[b], geometry_of(blocks[b], mesh.mask), flags);
+    if (!flags) continue;
+    const model::Array array{flags->data(), model::ElementType::Uint8, 1,
+                             model::packed_strides(blocks[b].box, 1)};
+    input.flag_arrays[b] = describe(array, PILLION_CELL);
+    input.blocks[b].flags = &input.flag_arrays[b];
+  }
+}
+
+void add_weight(const std::vector<model::Block>& blocks, const model::Mesh& mesh, Input& input) {
+  if (mesh.weight.empty()) return;
+  input.weights.reserve(blocks.size());
+  for (size_t b = 0; b < blocks.size(); ++b) {
+    input.weights.push_back(describe(geometry_of(blocks[b], mesh.weight), PILLION_CELL));
+    input.blocks[b].weight = &input.weights.back();
+  }
+}
 
 std::vector<model::Topology> checked_topologies(const std::vector<model::Block>& blocks,
                                                 const model::Mesh& mesh, CheckedCells& checked) {

@@ -24,6 +24,12 @@ const model::Array& geometry_of(const model::Block& block, const std::string& fi
 std::vector<model::Topology> checked_topologies(const std::vector<model::Block>& blocks,
                                                 const model::Mesh& mesh, CheckedCells& checked);
 
+/// Adds to an input, whose blocks are described already and have the flags of covered cells, those
+/// of cells that a mask leaves out.
+void add_mask(const std::vector<model::Block>& blocks, const model::Mesh& mesh, Input& input);
+/// Adds the parts of their volumes that cells have.
+void add_weight(const std::vector<model::Block>& blocks, const model::Mesh& mesh, Input& input);
+
 /// Adds to an input, whose blocks are described already, the points and cells of a mesh
 /// that has them. Throws ErrorCode::Sharing if cells cannot be these.
 void add_geometry(const std::vector<model::Block>& blocks, const model::Mesh& mesh,

@@ -137,13 +137,20 @@ void check_whole(const pillion_setup& setup, const Request& request, const std::
   const auto& mesh = setup.catalogue->mesh(name);
   if (mesh.is_whole()) return;
   const auto& field = request.fields.front();
+  if (!model::can_be_divided(mesh.kind))
+    place_of(setup, field)
+        .fail(fmt::format("stage '{}' needs whole cells; field '{}' is on mesh '{}', which has the "
+                          "{} '{}'",
+                          setup.stage, field, name, mesh.is_partial ? "mask" : "weight",
+                          mesh.is_partial ? mesh.mask : mesh.weight));
   place_of(setup, field)
       .fail(fmt::format("stage '{}' needs a field that has each cell of a uniform mesh once; field "
                         "'{}' is on mesh '{}', {}. Put 'flatten: {{fields: [{}], level: 0}}' "
                         "before this stage, and give it the field '{}_level_0'",
                         setup.stage, field, name,
                         mesh.levels() > 1 ? fmt::format("which has {} levels", mesh.levels())
-                                          : "some of whose cells do not exist",
+                        : mesh.is_partial ? "some of whose cells do not exist"
+                                          : "whose cells have a weight",
                         field, field));
 }
 
@@ -240,6 +247,8 @@ void put_mesh(const model::Mesh& mesh, pillion_field_description& description) {
   description.coordinates = mesh.coordinates.c_str();
   description.levels = mesh.levels();
   description.is_partial = mesh.is_partial ? 1 : 0;
+  description.mask = mesh.mask.c_str();
+  description.weight = mesh.weight.c_str();
 }
 
 }  // namespace
@@ -315,12 +324,10 @@ int32_t add(pillion_setup& setup, model::Field field, const std::string& mesh, O
 
 void check_centering(const model::Field& field, const model::Mesh& mesh) {
   using model::Centering;
-  const bool is_spectral = mesh.kind == model::MeshKind::Spectral;
   const bool is_supported =
       field.centering == Centering::Natural ||
       (field.centering == Centering::Cell && mesh.kind != model::MeshKind::Particles) ||
-      (field.centering == Centering::Point && (is_spectral || model::has_points(mesh.kind) ||
-                                               (model::has_boxes(mesh.kind) && mesh.is_whole())));
+      (field.centering == Centering::Point && model::may_have_points(mesh));
   if (!is_supported)
     base::fail(ErrorCode::Plugin,
                "field '{}' cannot be produced with centering {}, which is not supported on mesh "

@@ -209,12 +209,12 @@ std::vector<model::Block> blocks_for(const std::vector<model::Block>& blocks, co
     input.places.push_back(b);
   }
   if (is_cut_alike) return having;
-  if (how.mesh.kind == model::MeshKind::Curvilinear)
-    base::fail(
-        ErrorCode::Sharing,
-        "fields of the curvilinear mesh '{}' were cut differently; share all of them, and its "
-        "coordinates, in the same boxes",
-        how.mesh.name);
+  const auto with = model::geometry_fields(how.mesh);
+  if (model::has_boxes(how.mesh.kind) && !with.empty())
+    base::fail(ErrorCode::Sharing,
+               "fields of mesh '{}' were cut differently; share all of them, and '{}', in the same "
+               "boxes",
+               how.mesh.name, fmt::join(with, "', '"));
   if (!model::has_boxes(how.mesh.kind)) {
     const auto lacking = [&](const auto& block) {
       return std::find_if_not(request.fields.begin(), request.fields.end(),
@@ -374,7 +374,9 @@ Input bring(const Request& request, const Publication& publication, const Execut
     const auto blocks = blocks_for(mine.blocks, how, input);
     describe_blocks(blocks, nullptr, how, movers.together, input);
     add_flags(blocks, how, context, input);
+    add_mask(blocks, how.mesh, input);
     add_geometry(blocks, how.mesh, movers.checked, input);
+    add_weight(blocks, how.mesh, input);
     return input;
   }
   if (how.mesh.kind == model::MeshKind::Unstructured) {

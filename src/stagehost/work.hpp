@@ -32,6 +32,7 @@ struct Input {
   std::vector<Flags> flags;                ///< by block, where any block has flags
   std::vector<pillion_array> flag_arrays;  ///< by block: of these, or of cells that name points
   std::vector<pillion_array> coordinates;  ///< by block of a mesh that has points
+  std::vector<pillion_array> weights;      ///< by block of a mesh that names one
   std::vector<pillion_connectivity> connectivity;  ///< the same
   std::vector<base::Bytes> packed_coordinates;     ///< where their components lay apart
 };

@@ -237,6 +237,7 @@ class CellVolumes {
     auto& flags = at_points ? seen.point_flags : seen.cell_flags;
     CellWeights out;
     out.of_values = at_points ? seen.of_points : seen.of_cells;
+    if (!at_points) out.parts = CellParts(block.raw().weight);
     out.row = static_cast<int64_t>(out.of_values.size());
     if (block.raw().connectivity == nullptr) {
       const CellBox box(mesh, block.raw());
@@ -328,17 +329,26 @@ class CellVolumes {
     return 0;
   }
 
+  static double part_of(const CellParts& parts, const BlockCells& cells, int64_t cell) {
+    if (!parts.any()) return 1;
+    if (cells.is_unstructured()) return parts.of(cell, 0, 0);
+    const auto [i, j, k] = cells.box().cell(cell);
+    return parts.of(i, j, k);
+  }
+
   static void share_among_points(const pillion_mesh& mesh, const stage::Block& block, Seen& seen) {
     const auto count = static_cast<size_t>(block.point_count());
-    if (!seen.of_points.empty() || count == 0) return;
+    if (count == 0 || (!seen.of_points.empty() && block.raw().weight == nullptr)) return;
     seen.of_points.assign(count, 0);
     seen.point_flags.assign(count, PILLION_CELL_HIDDEN);
     BlockCells cells(mesh, block);
+    const CellParts parts(block.raw().weight);
     for (int64_t c = 0; c < cells.count(); ++c) {
       const auto cell = static_cast<size_t>(c);
       if (seen.cell_flags[cell] != 0) continue;
       const auto points = cells.points(c);
-      const double part = seen.of_cells[cell] / static_cast<double>(points.size());
+      const double part =
+          seen.of_cells[cell] * part_of(parts, cells, c) / static_cast<double>(points.size());
       for (const int64_t p : points) {
         seen.of_points[static_cast<size_t>(p)] += part;
         seen.point_flags[static_cast<size_t>(p)] = 0;

@@ -24,7 +24,8 @@ namespace pillion::stages {
 /// publication may lack finer levels; cells have weights in it all the same.
 inline bool has_equal_cells(const pillion_field_description& field) {
   return field.mesh_kind != PILLION_RECTILINEAR && field.mesh_kind != PILLION_CURVILINEAR &&
-         !is_unstructured(field) && field.metric == PILLION_CARTESIAN && field.levels <= 1;
+         !is_unstructured(field) && field.metric == PILLION_CARTESIAN && field.levels <= 1 &&
+         !has_weight(field);
 }
 
 /// Whether values of a field of a mesh of boxes all have one weight. Of values at points, those on
@@ -50,6 +51,9 @@ inline void expect_equal_cells(const pillion_field_description& field, const sta
     place.fail(what + " needs cells of equal size; " + mesh + " is curvilinear");
   if (is_unstructured(field))
     place.fail(what + " needs cells of equal size in a box; " + mesh + " is unstructured");
+  if (has_weight(field))
+    place.fail(what + " needs cells of equal size; " + mesh + " has cells that count in part, by " +
+               "its weight '" + field.weight + "'; put `flatten` before this stage");
   if (field.mesh_kind == PILLION_UNIFORM && field.metric != PILLION_CARTESIAN)
     place.fail(what + " needs cells of equal size; " + mesh + " has the metric " +
                (field.metric == PILLION_SPHERICAL ? "spherical" : "cylindrical"));
@@ -139,9 +143,28 @@ inline bool is_counted(uint8_t flags) {
   return (flags & (PILLION_CELL_DUPLICATE | PILLION_CELL_REFINED | PILLION_CELL_HIDDEN)) == 0;
 }
 
+/// The part of its volume that a cell has, by the weight of its mesh.
+class CellParts {
+ public:
+  CellParts() = default;
+  explicit CellParts(const pillion_array* weight) : weight_(weight) {}
+  [[nodiscard]] bool any() const { return weight_ != nullptr; }
+  [[nodiscard]] double of(int64_t i, int64_t j, int64_t k) const {
+    const auto* stride = weight_->strides;
+    const auto* at = static_cast<const std::byte*>(weight_->data) + i * stride[0] + j * stride[1] +
+                     k * stride[2];
+    return weight_->type == PILLION_FLOAT32
+               ? static_cast<double>(*reinterpret_cast<const float*>(at))
+               : *reinterpret_cast<const double*>(at);
+  }
+
+ private:
+  const pillion_array* weight_ = nullptr;
+};
+
 /// What the values of a block weigh: `each` times a factor for each axis that has some, in the
 /// order of the block's cells; or numbers of their own, in rows of that length. And which cells do
-/// not count.
+/// not count, and which count in part.
 struct CellWeights {
   double each = 1;
   std::array<std::vector<double>, 3> along;
@@ -149,11 +172,12 @@ struct CellWeights {
   int64_t row = 0;
   int64_t rows = 0;  ///< of a plane, if there are several planes
   const pillion_array* flags = nullptr;
+  CellParts parts{};
 
   /// Whether all values have the same weight.
   [[nodiscard]] bool are_equal() const {
-    return flags == nullptr && of_values.empty() && along[0].empty() && along[1].empty() &&
-           along[2].empty();
+    return flags == nullptr && !parts.any() && of_values.empty() && along[0].empty() &&
+           along[1].empty() && along[2].empty();
   }
   [[nodiscard]] double factor(size_t axis, int64_t i) const {
     return along[axis].empty() ? 1 : along[axis][static_cast<size_t>(i)];
@@ -166,8 +190,9 @@ struct CellWeights {
   }
   /// Of a cell.
   [[nodiscard]] double of(int64_t i, int64_t j, int64_t k) const {
-    if (!of_values.empty()) return of_values[static_cast<size_t>(i + row * (j + rows * k))];
-    return each * factor(0, i) * factor(1, j) * factor(2, k);
+    const double part = parts.any() ? parts.of(i, j, k) : 1;
+    if (!of_values.empty()) return part * of_values[static_cast<size_t>(i + row * (j + rows * k))];
+    return part * each * factor(0, i) * factor(1, j) * factor(2, k);
   }
 };
 
@@ -180,6 +205,7 @@ inline CellWeights weights_of(const pillion_mesh& mesh, const pillion_field_desc
   if (!has_boxes(field)) return out;
   out.flags = block.raw().flags;
   if (has_equal_weights(field)) return out;
+  out.parts = CellParts(block.raw().weight);
   const CellSizes sizes(mesh, block.level());
   const bool at_points = field.centering == PILLION_POINT;
   for (int axis = 0; axis < mesh.axes; ++axis) {
@@ -254,11 +280,11 @@ void weighted_stretches(const T* data, const Selected& what, const Extent& n,
     for (int64_t j = 0; j < n[1]; ++j) {
       const T* row = data + j * stride[1] + k * stride[2];
       const double of_row = weights.each * weights.factor(1, j) * weights.factor(2, k);
+      const bool is_product = weights.of_values.empty() && !weights.parts.any();
       for (int64_t i = 0; i < n[0]; ++i) {
         if (weights.flags != nullptr && !weights.counts(i, j, k)) continue;
-        stretch.add(
-            pick(row + i * stride[0], *what.array, what.component),
-            weights.of_values.empty() ? of_row * weights.factor(0, i) : weights.of(i, j, k));
+        stretch.add(pick(row + i * stride[0], *what.array, what.component),
+                    is_product ? of_row * weights.factor(0, i) : weights.of(i, j, k));
       }
     }
   stretch.flush();

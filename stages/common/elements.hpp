@@ -37,6 +37,11 @@ inline bool has_boxes(const pillion_field_description& field) {
   return field.mesh_kind == PILLION_UNIFORM || field.mesh_kind == PILLION_RECTILINEAR;
 }
 
+/// Whether cells of a field's mesh have a weight, the part of their volume that they have.
+inline bool has_weight(const pillion_field_description& field) {
+  return field.weight != nullptr && field.weight[0] != '\0';
+}
+
 /// Whether blocks of a field have cells of any shape.
 inline bool is_unstructured(const pillion_field_description& field) {
   return field.mesh_kind == PILLION_UNSTRUCTURED;

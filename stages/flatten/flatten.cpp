@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "../common/cells.hpp"
 #include "../common/elements.hpp"
 #include "../common/options.hpp"
 #include "composite.hpp"
@@ -69,7 +70,7 @@ class Flatten final : public stage::Stage {
 
   void add_field(const stage::Setup& setup, const std::string& name, const stage::Value& place) {
     const auto field = setup.field(name, place);
-    if (!has_boxes(field) || (field.levels == 1 && field.is_partial == 0))
+    if (!has_boxes(field) || (field.levels == 1 && field.is_partial == 0 && !has_weight(field)))
       place.fail("field '" + name + "' is on mesh '" + field.mesh +
                  "', which has neither levels of refinement nor missing cells; leave flatten out");
     if (!fields_.empty() && mesh_ != field.mesh)
@@ -139,7 +140,8 @@ class Flatten final : public stage::Stage {
     const auto* flags = block.raw().flags == nullptr
                             ? nullptr
                             : static_cast<const uint8_t*>(block.raw().flags->data);
-    const double part =
+    const CellParts parts(by_ == By::inject ? nullptr : block.raw().weight);
+    const double whole =
         by_ == By::inject ? 1 : 1 / static_cast<double>(ratio[0] * ratio[1] * ratio[2]);
     size_t first = 0;
     for (int32_t f = 0; f < block.array_count(); ++f) {
@@ -153,6 +155,8 @@ class Flatten final : public stage::Stage {
           const auto* cell = data + (i - box.lo[0]) * array.strides[0] +
                              (j - box.lo[1]) * array.strides[1] +
                              (k - box.lo[2]) * array.strides[2];
+          const double part =
+              parts.any() ? whole * parts.of(i - box.lo[0], j - box.lo[1], k - box.lo[2]) : whole;
           if (f == 0) piece.weights[to] += part;
           for (int32_t c = 0; c < array.components; ++c)
             piece.values[to * width_ + first + static_cast<size_t>(c)] +=

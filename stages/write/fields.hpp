@@ -48,6 +48,17 @@ struct WrittenFields {
     if (names.empty()) list.fail("no fields are listed");
   }
 
+  /// Adds the mask and the weight of the mesh, so that files have them too.
+  void add_mask_and_weight(const stage::Setup& setup) {
+    for (const char* name : {mesh().mask, mesh().weight}) {
+      if (name == nullptr || *name == '\0' ||
+          std::find(names.begin(), names.end(), name) != names.end())
+        continue;
+      names.push_back(name);
+      fields.push_back(setup.field(name, setup["fields"]));
+    }
+  }
+
   /// Fails if values would be written without the cells that they are of; `what` says for whom.
   void expect_no_cells(const stage::Setup& setup, const std::string& what) const {
     if (fields.front().mesh_kind == PILLION_UNSTRUCTURED)

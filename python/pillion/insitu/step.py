@@ -109,6 +109,8 @@ class Block:
         flags: a bit set of each cell, as VTK has them; None if no cell has any. Bit 1: another
             block owns the cell. Bit 8: a finer block covers it. Bit 32: it is hidden. Leave out
             cells whose flags are not 0.
+        weight: the part of its volume that each cell has, as the field `weight` of the mesh says;
+            None if the mesh names none.
         count: cells, particles or elements.
         owned: the number of items that this rank owns: cells without ghosts; particles up to this
             index.
@@ -133,6 +135,7 @@ class Block:
         "number",
         "owned",
         "points",
+        "weight",
     )
 
     def __init__(self, step: "Step", shape: Shape, index: int) -> None:
@@ -143,6 +146,7 @@ class Block:
         self.id, self.number, self.level = found[4:7]
         self.count, self.owned, self._arrays, self.flags = found[7:11]
         self.cells, self.points = Count(*found[11]), Count(*found[12])
+        self.weight = found[13]
         self._connectivity: Connectivity | None = None
         self._coordinates: Array | None = None
         self._step, self._shape, self._index = step, shape, index

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "../../common/elements.hpp"
+
 namespace pillion::stages::write_openpmd {
 
 /// A field under the name that files call it.
@@ -31,7 +33,9 @@ struct Group {
 
   [[nodiscard]] bool is_particles() const { return mesh.mesh_kind == PILLION_PARTICLES; }
   /// Boxes of several levels, or with gaps between them, come as they are shared.
-  [[nodiscard]] bool has_boxes_as_shared() const { return mesh.levels > 1 || mesh.is_partial != 0; }
+  [[nodiscard]] bool has_boxes_as_shared() const {
+    return mesh.levels > 1 || mesh.is_partial != 0 || has_weight(mesh);
+  }
 };
 
 /// From the parameters `fields` and `records`, in the order of the meshes' first fields. Throws if

@@ -65,6 +65,24 @@ Bytes nothing(pillion_type type, int64_t count) {
   return out;
 }
 
+/// Sets to `nothing` the values of cells that do not exist.
+void leave_out_hidden(const stage::Block& block, pillion_type type, const Index& lo,
+                      const Index& hi, Bytes& values) {
+  const auto* flags = block.raw().flags;
+  if (flags == nullptr) return;
+  const auto none = nothing(type, 1);
+  auto to = values.begin();
+  for (int64_t k = lo[2]; k < hi[2]; ++k)
+    for (int64_t j = lo[1]; j < hi[1]; ++j)
+      for (int64_t i = lo[0]; i < hi[0]; ++i, to += static_cast<std::ptrdiff_t>(none.size())) {
+        const int64_t at = (i - block.lo()[0]) * flags->strides[0] +
+                           (j - block.lo()[1]) * flags->strides[1] +
+                           (k - block.lo()[2]) * flags->strides[2];
+        if ((static_cast<const uint8_t*>(flags->data)[at] & PILLION_CELL_HIDDEN) != 0)
+          std::copy(none.begin(), none.end(), to);
+      }
+}
+
 /// In front of the values of a box on their way.
 struct BoxHead {
   Index lo, hi;
@@ -377,7 +395,9 @@ void WriteOpenPmd::write_boxes(const stage::Step& step, const Part& part, size_t
         if (head.lo[slow] >= head.hi[slow]) continue;
         auto& to = out[static_cast<int32_t>(peer)];
         append(to, std::as_bytes(std::span(&head, 1)));
-        append(to, component_of(block, values, datasets[n].component, head.lo, head.hi));
+        auto part = component_of(block, values, datasets[n].component, head.lo, head.hi);
+        leave_out_hidden(block, type, head.lo, head.hi, part);
+        append(to, part);
       }
     }
     const auto in = step.exchange(messages_of(out));

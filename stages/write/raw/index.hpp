@@ -113,6 +113,8 @@ inline std::string text_of(const pillion_mesh& mesh, const pillion_field_descrip
   }
   text += metric_of(mesh) + ratios_of(mesh);
   if (field.is_partial != 0) text += ", covered: partial";
+  for (const auto& [key, name] : {std::pair{"mask", field.mask}, std::pair{"weight", field.weight}})
+    if (name != nullptr && *name != '\0') text += std::string(", ") + key + ": \"" + name + "\"";
   return text + "}";
 }
 

@@ -76,6 +76,7 @@ WriteRaw::WriteRaw(stage::Setup& setup)
       durable_(setup["durable"].boolean()),
       at_once_(integer_from(setup["at_once"], 0)),
       steps_(fields_, name_, name_ + ".raw.yaml", name_ + "_raw") {
+  fields_.add_mask_and_weight(setup);
   input_ = setup.input(stage::Input::as_shared(fields_.names).with_levels().with_points());
   setup.memory(1);  // a packed copy
   setup.product(name_ + ".raw.yaml");

@@ -167,8 +167,8 @@ std::vector<int64_t> split_nodes(int32_t order, int32_t axes) {
 
 void GridParts::look_at(const stage::Block& block) {
   const auto* of = block.raw().connectivity;
-  if (of == nullptr) return;
   flags = flags || block.raw().flags != nullptr;
+  if (of == nullptr) return;
   polyhedra = polyhedra || of->face_count > 0;
   cell_ids = cell_ids || of->cell_ids != nullptr;
   point_ids = point_ids || of->point_ids != nullptr;
@@ -292,6 +292,23 @@ Source curved_points(const stage::Array& array, const std::array<int64_t, 3>& po
   };
 }
 
+/// Corners of the cells of a rectilinear block, with three coordinates each.
+Source rectilinear_points(const pillion_mesh& mesh, const stage::Block& block) {
+  std::array<std::vector<double>, 3> faces{{{0}, {0}, {0}}};
+  for (int32_t d = 0; d < mesh.axes; ++d)
+    faces[static_cast<size_t>(d)] = {mesh.coordinates[d] + block.lo()[d],
+                                     mesh.coordinates[d] + block.hi()[d] + 1};
+  return [faces = std::move(faces)](Bytes& memory) {
+    std::vector<double> out;
+    for (const double z : faces[2])
+      for (const double y : faces[1])
+        for (const double x : faces[0]) out.insert(out.end(), {x, y, z});
+    const auto bytes = std::as_bytes(std::span(out));
+    memory.assign(bytes.begin(), bytes.end());
+    return ByteSpan(memory);
+  };
+}
+
 /// Quadrilaterals, or hexahedra, of VTK's between the points of a box of cells.
 std::vector<int64_t> curved_nodes(const std::array<int64_t, 3>& cells, int32_t axes) {
   const int64_t row = cells[0] + 1, plane = row * (cells[1] + 1);
@@ -308,7 +325,7 @@ std::vector<int64_t> curved_nodes(const std::array<int64_t, 3>& cells, int32_t a
 
 }  // namespace
 
-void Grid::add_curved(const stage::Block& block) {
+void Grid::add_box(const pillion_mesh& mesh, const stage::Block& block) {
   const int32_t axes = wanted_.mesh().axes;
   std::array<int64_t, 3> cells{1, 1, 1}, points{1, 1, 1};
   for (int d = 0; d < axes; ++d) {
@@ -323,9 +340,13 @@ void Grid::add_curved(const stage::Block& block) {
   add("Offsets", cell_count + 1, offsets_of(cell_count, corners));
   add("Connectivity", corners * cell_count, listed(curved_nodes(cells, axes)));
   add("Types", cell_count, repeated(cell_count, axes == 3 ? hexahedron : quadrilateral));
-  add("Points", point_count, curved_points(block.coordinates(), points));
+  add("Points", point_count,
+      mesh.kind == PILLION_RECTILINEAR ? rectilinear_points(mesh, block)
+                                       : curved_points(block.coordinates(), points));
   for (size_t f = 0; f < wanted_.names.size(); ++f)
     add(path_of(f), cell_count, box_values(block, static_cast<int32_t>(f), block.lo(), block.hi()));
+  if (has_.flags)
+    add("CellData/vtkGhostType", cell_count, flag_values(block.raw().flags, cell_count));
 }
 
 void Grid::add_cells(const stage::Block& block) {
@@ -390,7 +411,7 @@ Content grid_content(const stage::Step& step, const Wanted& wanted) {
     if (kind == PILLION_UNSTRUCTURED && block.raw().points.total == 0) continue;
     if (kind == PILLION_PARTICLES) grid.add_particles(block);
     else if (kind == PILLION_SPECTRAL) grid.add_elements(block);
-    else if (kind == PILLION_CURVILINEAR) grid.add_curved(block);
+    else if (kind != PILLION_UNSTRUCTURED) grid.add_box(step.mesh(wanted.mesh().mesh), block);
     else grid.add_cells(block);
   }
   auto all = static_cast<int64_t>(grid.parts());

@@ -34,7 +34,8 @@ class Grid {
   void add_particles(const stage::Block& block);
   void add_elements(const stage::Block& block);
   void add_cells(const stage::Block& block);
-  void add_curved(const stage::Block& block);
+  /// Of a curvilinear or rectilinear mesh.
+  void add_box(const pillion_mesh& mesh, const stage::Block& block);
   /// Readers want one part at least.
   void add_nothing();
   [[nodiscard]] size_t parts() const { return part_count_; }

@@ -36,8 +36,17 @@ class WriteVtkhdf final : public stage::Stage {
   }
 
  private:
+  /// Whether not all cells of a mesh of boxes are there, and whole.
+  [[nodiscard]] bool is_in_parts() const {
+    const auto& mesh = fields_.mesh();
+    return mesh.levels > 1 || mesh.is_partial != 0 || has_weight(mesh);
+  }
   [[nodiscard]] bool has_levels() const {
-    return fields_.mesh().levels > 1 || fields_.mesh().is_partial != 0;
+    return is_in_parts() && fields_.mesh().mesh_kind == PILLION_UNIFORM;
+  }
+  /// Whether files have cells of any shape.
+  [[nodiscard]] bool is_grid() const {
+    return !has_boxes(fields_.mesh()) || (is_in_parts() && !has_levels());
   }
   [[nodiscard]] bool is_for_old_readers() const { return suffix_ == ".hdf"; }
   [[nodiscard]] stage::Input input_of() const;
@@ -84,7 +93,7 @@ WriteVtkhdf::WriteVtkhdf(stage::Setup& setup)
   const auto old_readers = setup["old_readers"];
   if (is_for_old_readers() && fields_.mesh().mesh_kind == PILLION_RECTILINEAR)
     old_readers.fail("ParaView 5.10 and 5.11 read no rectilinear meshes as VTKHDF; use write_hdf5");
-  wanted_.in_middle = is_for_old_readers() && has_boxes(fields_.mesh()) && !has_levels();
+  wanted_.in_middle = is_for_old_readers() && !is_grid() && !has_levels();
   find_places(setup);
   check_names(setup["fields"]);
   if (!is_for_old_readers()) setup.product(name_ + ".vtkhdf");
@@ -99,8 +108,7 @@ stage::Input WriteVtkhdf::input_of() const {
   const auto& mesh = fields_.mesh();
   auto names = fields_.names;
   if (wanted_.places == static_cast<int32_t>(names.size())) names.push_back(places_);
-  if (!has_boxes(mesh)) return stage::Input::as_shared(names);
-  if (has_levels()) return stage::Input::as_shared(names).with_levels();
+  if (is_grid() || has_levels()) return stage::Input::as_shared(names).with_levels();
   return stage::Input::slabs(names, mesh.axes - 1);
 }
 
@@ -141,7 +149,7 @@ void WriteVtkhdf::check_names(const stage::Value& list) const {
 
 /// The largest array that is rearranged, relative to all of them.
 double WriteVtkhdf::memory() const {
-  if (has_boxes(fields_.mesh()) && !has_levels()) return 0.0;
+  if (!is_grid() && !has_levels()) return 0.0;
   return 1.1;
 }
 
@@ -158,7 +166,7 @@ std::string WriteVtkhdf::path_of(int64_t step) const {
 }
 
 Content WriteVtkhdf::content_of(const stage::Step& step) const {
-  if (!has_boxes(fields_.mesh())) return grid_content(step, wanted_);
+  if (is_grid()) return grid_content(step, wanted_);
   return has_levels() ? levels_content(step, wanted_) : structured_content(step, wanted_);
 }
 
