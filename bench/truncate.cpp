@@ -197,7 +197,7 @@ int main(int argc, char** argv) {
   const double memory =
       gigabytes_per_second(bytes, [&] { std::memcpy(copy.data(), values.data(), bytes); });
   say("memcpy", memory, "GB/s");
-  const auto& kernels = kernels_of(points);
+  const auto& kernels = kernels_of(points, 3);
   const auto analysis = operator_of(basis.to_legendre, points);
   const double transform = gigabytes_per_second(bytes, [&] {
     for (size_t at = 0; at < values.size(); at += size)

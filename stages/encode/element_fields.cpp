@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "../common/element_coding.hpp"
+#include "../common/elements.hpp"
 #include "../common/options.hpp"
 #include "coded_fields.hpp"
 
@@ -14,10 +15,6 @@ namespace {
 
 /// Enough for the code to learn what is frequent, and few enough for the processor's cache.
 constexpr int64_t elements_of_packet = 512;
-
-int64_t points_of(const pillion_field_description& field) {
-  return int64_t{field.order + 1} * (field.order + 1) * (field.order + 1);
-}
 
 /// Whether the simulation shares such a field, or an earlier stage of the chain has made it.
 bool is_there(const stage::Setup& setup, const std::string& name) {
@@ -96,10 +93,12 @@ void ElementFields::put_periods(const stage::Setup& setup) {
   const auto periods = setup["periods"];
   if (!periods) return;
   for (int64_t i = 0; i < periods.size(); ++i) periods_.push_back(periods[i].real());
-  const bool is_good = periods_.size() == 3 && std::all_of(periods_.begin(), periods_.end(),
-                                                           [](double p) { return p >= 0; });
+  const bool is_good =
+      periods_.size() == static_cast<size_t>(mesh_.axes) &&
+      std::all_of(periods_.begin(), periods_.end(), [](double p) { return p >= 0; });
   if (!is_good)
-    periods.fail("expected three lengths after which the mesh repeats, 0 where it does not");
+    periods.fail(std::string("expected ") + (mesh_.axes == 2 ? "two" : "three") +
+                 " lengths after which the mesh repeats, 0 where it does not");
 }
 
 /// In a file, coordinates and numbers have names as fields do.
@@ -168,6 +167,7 @@ std::vector<StoredArray> ElementFields::once(const stage::Step& step) {
 std::vector<Attribute> ElementFields::attributes(const stage::Step&) const {
   std::vector<Attribute> out{{"order", int64_t{mesh_.order}},
                              {"coordinates", std::string(mesh_.coordinates)}};
+  if (mesh_.axes == 2) out.push_back({"dimensions", int64_t{2}});
   if (!periods_.empty()) out.push_back({"periods", periods_});
   return out;
 }
@@ -241,7 +241,7 @@ template <class T>
 void ElementFields::pack(const stage::Block& block, const One& one, StoredArray& to,
                          Figures& figures) const {
   const int64_t numbers = one.field.components * points_of(one.field);
-  const PacketShape shape{one.field.order + 1, one.field.components};
+  const PacketShape shape{one.field.order + 1, mesh_.axes, one.field.components};
   std::vector<T> room;
   for (int64_t first = 0; first < block.count(); first += elements_of_packet) {
     const int64_t count = std::min(elements_of_packet, block.count() - first);

@@ -51,7 +51,6 @@ std::unique_ptr<CodedFields> fields_of(const stage::Setup& setup) {
             {"continuous", "true"}});
     return std::make_unique<UniformFields>(setup);
   }
-  expect_hexahedra(first, list, "the compressed format");
   if (first.mesh_kind != PILLION_SPECTRAL)
     list.fail("field '" + list[0].text() + "' is on neither a spectral nor a uniform mesh");
   refuse(setup, "a spectral mesh, whose errors the stage truncate bounds",

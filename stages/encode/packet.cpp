@@ -53,8 +53,8 @@ class Packer {
   Packer(const PacketShape& shape, const PacketSource<T>& source)
       : shape_(shape),
         source_(source),
-        size_(static_cast<size_t>(shape.points * shape.points * shape.points)),
-        order_(by_degree(shape.points)) {}
+        order_(by_degree(shape.points, shape.axes)),
+        size_(order_.size()) {}
 
   Bytes operator()() {
     put_heads();
@@ -143,18 +143,18 @@ class Packer {
 
   const PacketShape& shape_;
   const PacketSource<T>& source_;
-  size_t size_;
   std::vector<int32_t> order_;
+  size_t size_;
   Bytes out_;
 };
 
 }  // namespace
 
-std::vector<int32_t> by_degree(int points) {
+std::vector<int32_t> by_degree(int points, int axes) {
   const auto degree = [&](int32_t p) {
     return p % points + p / points % points + p / (points * points);
   };
-  std::vector<int32_t> out(static_cast<size_t>(points * points * points));
+  std::vector<int32_t> out(static_cast<size_t>(points * points * (axes == 2 ? 1 : points)));
   std::iota(out.begin(), out.end(), 0);
   std::stable_sort(out.begin(), out.end(),
                    [&](int32_t a, int32_t b) { return degree(a) < degree(b); });

@@ -15,9 +15,9 @@ namespace pillion::stages::encode {
 /// What is stored of one component of an element.
 enum class Kind : uint8_t { rounded = 0, coefficients = 1, values = 2 };
 
-/// Elements of one field that are packed together, all with `points` points along an axis.
+/// Elements of one field that are packed together, all with `points` points along each axis.
 struct PacketShape {
-  int points = 0, components = 1;
+  int points = 0, axes = 3, components = 1;
 };
 
 /// The numbers of a packet; element e has those from `at(e)` on, component after component.
@@ -30,7 +30,7 @@ struct PacketSource {
 };
 
 /// The order in which coefficients are stored: by degree, then as they lie in an element.
-std::vector<int32_t> by_degree(int points);
+std::vector<int32_t> by_degree(int points, int axes);
 
 template <class T>
 std::vector<std::byte> packed(const PacketShape& shape, const PacketSource<T>& source);

@@ -33,12 +33,13 @@ double squared(double x) { return x * x; }
 
 }  // namespace
 
-ElementTruncation::ElementTruncation(const LobattoBasis& basis, bool single)
+ElementTruncation::ElementTruncation(const LobattoBasis& basis, bool single, int axes)
     : points_(static_cast<int>(basis.size())),
-      size_(points_ * points_ * points_),
+      size_(static_cast<int>(points_in(basis.size(), axes))),
       single_(single),
-      reference_(basis.weights[0] * basis.weights[0] * basis.weights[0] / 8),
-      kernels_(kernels_of(points_)),
+      volume_(volume_of_reference(axes)),
+      reference_(weight_of_point(basis, axes, 0) / volume_),
+      kernels_(kernels_of(points_, axes)),
       analysis_(operator_of(basis.to_legendre, points_)),
       synthesis_(operator_of(basis.to_values, points_)),
       largest_kept_(kernels_),
@@ -59,7 +60,7 @@ double ElementTruncation::slack(double most, const Geometry& geometry, Norm norm
 }
 
 double ElementTruncation::measure(const Work& work, const double* differences) {
-  if (is_spectral(work)) return std::sqrt(kernels_.sum_of_squares(differences, size_) / 8);
+  if (is_spectral(work)) return std::sqrt(kernels_.sum_of_squares(differences, size_) / volume_);
   kernels_.synthesise(synthesis_, differences, values_.data());
   return measure_values(work, values_.data());
 }
@@ -72,7 +73,7 @@ double ElementTruncation::measure_values(const Work& work, const double* values)
 
 /// Of coefficients that are rounded, by themselves alone.
 double ElementTruncation::spectral_error(double step) const {
-  return step * std::sqrt(kernels_.rounding_error(all_.data(), size_, 1 / step) / 8);
+  return step * std::sqrt(kernels_.rounding_error(all_.data(), size_, 1 / step) / volume_);
 }
 
 double ElementTruncation::measure_rounded(const Work& work, double step) {
@@ -137,7 +138,7 @@ Outcome ElementTruncation::keep(const Work& work, int octaves, double* out) {
   for (int i = 0; i < tries; ++i) {
     if (i == tries - 1) bound = work.bound * std::sqrt(safe_share(work));
     some_ = all_;
-    largest_kept_.drop(some_, 8 * squared(bound));
+    largest_kept_.drop(some_, volume_ * squared(bound));
     for (int p = 0; p < size_; ++p) {
       out[p] = some_[p] * unit;
       some_[p] = all_[p] - some_[p];

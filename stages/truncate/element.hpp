@@ -18,7 +18,20 @@
 
 namespace pillion::stages::truncate {
 
-/// Of one element. Volumes are by the quadrature of the points.
+/// The points of an element that has `points` of them along each axis.
+constexpr size_t points_in(size_t points, int axes) {
+  return axes == 2 ? points * points : points * points * points;
+}
+/// The volume of the reference element: [-1, 1] along each axis.
+constexpr double volume_of_reference(int axes) { return axes == 2 ? 4 : 8; }
+/// The weight of a point of it.
+inline double weight_of_point(const LobattoBasis& basis, int axes, size_t point) {
+  const size_t n = basis.size();
+  const auto& w = basis.weights;
+  return w[point % n] * w[point / n % n] * (axes == 2 ? 1 : w[point / (n * n)]);
+}
+
+/// Of one element. Volumes, areas in two dimensions, are by the quadrature of the points.
 struct Geometry {
   double volume = 8;
   /// Of the element's volume, the part of each point; empty if the Jacobian is constant.
@@ -32,13 +45,17 @@ struct Geometry {
 /// Geometries of elements from the coordinates of their points.
 class GeometryFinder {
  public:
-  explicit GeometryFinder(const LobattoBasis& basis)
-      : basis_(basis), jacobian_(basis), values_(basis.size() * basis.size() * basis.size()) {}
+  explicit GeometryFinder(const LobattoBasis& basis, int axes = 3)
+      : basis_(basis),
+        axes_(axes),
+        jacobian_(basis),
+        area_(basis),
+        values_(points_in(basis.size(), axes)) {}
 
-  /// `shares` has room for n^3 numbers, which the result may refer to.
+  /// `shares` has room for a number of each point, which the result may refer to.
   Geometry find(const double* x, const double* y, const double* z, std::span<double> shares) {
-    const size_t n = basis_.size();
-    jacobian_.determinant(x, y, z, values_.data());
+    if (axes_ == 2) area_.of(x, y, z, values_.data());
+    else jacobian_.determinant(x, y, z, values_.data());
     Geometry out;
     out.volume = 0;
     double least = values_[0], most = values_[0];
@@ -46,13 +63,12 @@ class GeometryFinder {
       const double j = values_[p];
       least = std::min(least, j);
       most = std::max(most, j);
-      const auto& w = basis_.weights;
-      shares[p] = w[p % n] * w[p / n % n] * w[p / (n * n)] * j;
+      shares[p] = weight_of_point(basis_, axes_, p) * j;
       out.volume += shares[p];
     }
     out.is_valid = least > 0 && std::isfinite(out.volume);
     if (!out.is_valid) return out;
-    out.stretch = most * 8 / out.volume;
+    out.stretch = most * volume_of_reference(axes_) / out.volume;
     if (most - least <= affine_within * most) return out;
     for (auto& share : shares) share /= out.volume;
     out.shares = shares;
@@ -64,7 +80,9 @@ class GeometryFinder {
   static constexpr double affine_within = 1e-10;
 
   const LobattoBasis& basis_;
+  int axes_;
   Jacobian jacobian_;
+  ElementArea area_;
   std::vector<double> values_;
 };
 
@@ -121,9 +139,10 @@ struct Outcome {
 class ElementTruncation {
  public:
   /// `single`: values are stored in single precision.
-  ElementTruncation(const LobattoBasis& basis, bool single);
+  ElementTruncation(const LobattoBasis& basis, bool single, int axes = 3);
 
-  /// From n^3 values to n^3 coefficients. If the outcome is as_values, `coefficients` is undefined.
+  /// From the values of an element to as many coefficients. If the outcome is as_values,
+  /// `coefficients` is undefined.
   Outcome truncate(const double* values, const Geometry& geometry, const Rule& rule,
                    double* coefficients);
 
@@ -154,7 +173,8 @@ class ElementTruncation {
 
   int points_, size_;
   bool single_;
-  double reference_;  ///< the least weight of a point, of 8
+  double volume_;     ///< of the reference element
+  double reference_;  ///< the least weight of a point, as a part of it
   const Kernels& kernels_;
   Operator analysis_, synthesis_;
   LargestKept largest_kept_;

@@ -12,13 +12,13 @@ namespace {
 #define PILLION_KERNELS(NAME, VECTOR, ...)                                                      \
   namespace NAME {                                                                              \
   using V = kernel::VECTOR;                                                                     \
-  template <int N>                                                                              \
+  template <int N, int axes>                                                                    \
   __VA_ARGS__ void analyse(const Operator& by, const double* from, double* to) {                \
-    kernel::transform<N, true, V>(by, from, to);                                                \
+    kernel::transform<N, axes, true, V>(by, from, to);                                          \
   }                                                                                             \
-  template <int N>                                                                              \
+  template <int N, int axes>                                                                    \
   __VA_ARGS__ void synthesise(const Operator& by, const double* from, double* to) {             \
-    kernel::transform<N, false, V>(by, from, to);                                               \
+    kernel::transform<N, axes, false, V>(by, from, to);                                         \
   }                                                                                             \
   __VA_ARGS__ double largest(const double* values, int count) {                                 \
     return kernel::largest<V>(values, count);                                                   \
@@ -39,12 +39,16 @@ namespace {
   __VA_ARGS__ double weighted_squares(const double* values, const double* weights, int count) { \
     return kernel::weighted_squares<V>(values, weights, count);                                 \
   }                                                                                             \
-  template <int... N>                                                                           \
-  const Kernels& of(int points, std::integer_sequence<int, N...>) {                             \
-    static const Kernels all[] = {{analyse<fewest_points + N>, synthesise<fewest_points + N>,   \
-                                   largest, sum_of_squares, rounding_error, multiples,          \
-                                   squares_below, weighted_squares}...};                        \
+  template <int axes, int... N>                                                                 \
+  const Kernels& of_axes(int points, std::integer_sequence<int, N...>) {                        \
+    static const Kernels all[] = {                                                              \
+        {analyse<fewest_points + N, axes>, synthesise<fewest_points + N, axes>, largest,        \
+         sum_of_squares, rounding_error, multiples, squares_below, weighted_squares}...};       \
     return all[points - fewest_points];                                                         \
+  }                                                                                             \
+  const Kernels& of(int points, int axes) {                                                     \
+    constexpr std::make_integer_sequence<int, most_points - fewest_points + 1> all;             \
+    return axes == 2 ? of_axes<2>(points, all) : of_axes<3>(points, all);                       \
   }                                                                                             \
   }
 
@@ -56,18 +60,17 @@ PILLION_KERNELS(avx512, Four, __attribute__((target("avx2,avx512f,avx512dq,avx51
 
 }  // namespace
 
-const Kernels& kernels_of(int points, int at_most) {
+const Kernels& kernels_of(int points, int axes, int at_most) {
   if (points < fewest_points || points > most_points)
     throw Error(ErrorCode::Stage, "elements with " + std::to_string(points) +
                                       " points along an axis; from 2 to 16 can be transformed");
-  constexpr std::make_integer_sequence<int, most_points - fewest_points + 1> all;
 #ifdef __x86_64__
   if (at_most >= 2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
       __builtin_cpu_supports("avx512dq"))
-    return avx512::of(points, all);
-  if (at_most >= 1 && __builtin_cpu_supports("avx2")) return avx2::of(points, all);
+    return avx512::of(points, axes);
+  if (at_most >= 1 && __builtin_cpu_supports("avx2")) return avx2::of(points, axes);
 #endif
-  return plain::of(points, all);
+  return plain::of(points, axes);
 }
 
 }  // namespace pillion::stages::truncate

@@ -110,10 +110,10 @@ PILLION_INLINE void side_by_side(const Operator& by, const double* from, double*
 }
 
 /// Lines that are contiguous: each is a row, multiplied with the matrix.
-template <int N, class V>
+template <int N, int rows, class V>
 PILLION_INLINE void along_rows(const Operator& by, const double* from, double* to) {
   constexpr int w = width<V>, parts = (N + w - 1) / w;
-  for (int row = 0; row < N * N; ++row) {
+  for (int row = 0; row < rows; ++row) {
     V sum[parts];
 #pragma GCC unroll 16
     for (int i = 0; i < N; ++i)
@@ -130,13 +130,19 @@ PILLION_INLINE void along_rows(const Operator& by, const double* from, double* t
   }
 }
 
-template <int N, bool analysis, class V>
+template <int N, int axes, bool analysis, class V>
 PILLION_INLINE void transform(const Operator& by, const double* from, double* to) {
-  alignas(64) double first[N * N * N], second[N * N * N];
-  side_by_side<N, analysis, V>(by, from, first, N * N);
-  for (int k = 0; k < N; ++k)
-    side_by_side<N, analysis, V>(by, first + k * N * N, second + k * N * N, N);
-  along_rows<N, V>(by, second, to);
+  if constexpr (axes == 2) {
+    alignas(64) double second[N * N];
+    side_by_side<N, analysis, V>(by, from, second, N);
+    along_rows<N, N, V>(by, second, to);
+  } else {
+    alignas(64) double first[N * N * N], second[N * N * N];
+    side_by_side<N, analysis, V>(by, from, first, N * N);
+    for (int k = 0; k < N; ++k)
+      side_by_side<N, analysis, V>(by, first + k * N * N, second + k * N * N, N);
+    along_rows<N, N * N, V>(by, second, to);
+  }
 }
 
 /// Sum of a term over values; sixteen of them at once.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The Legendre transform of one element: a small matrix along each of its three axes. Legendre
-// polynomials are even or odd, and the points lie symmetrically, so that along two of the axes half
-// of the products are enough. Made for each number of points, and for what the processor has; the
-// result is the same to the bit whichever it is.
+// The Legendre transform of one element: a small matrix along each of its two or three axes.
+// Legendre polynomials are even or odd, and the points lie symmetrically, so that along all axes
+// but the first half of the products are enough. Made for each number of points, and for what the
+// processor has; the result is the same to the bit whichever it is.
 #pragma once
 
 #include <array>
@@ -34,7 +34,7 @@ inline Operator operator_of(const std::vector<double>& matrix, int n) {
 
 /// Arithmetic that is worth making for a processor.
 struct Kernels {
-  /// Along all axes, from n^3 numbers to n^3 numbers; `from` and `to` are not the same.
+  /// Along all axes of the values of an element; `from` and `to` are not the same.
   void (*analyse)(const Operator& by, const double* from, double* to);
   void (*synthesise)(const Operator& by, const double* from, double* to);
   /// Largest magnitude; not a number if some value isn't, or is infinite.
@@ -49,8 +49,9 @@ struct Kernels {
   double (*weighted_squares)(const double* values, const double* weights, int count);
 };
 
-/// The best for this processor. `at_most` 0: what every one has, 1: AVX2, 2: AVX-512.
-const Kernels& kernels_of(int points, int at_most = 2);
+/// The best for this processor, of elements with that many points along each of two or three axes.
+/// `at_most` 0: what every one has, 1: AVX2, 2: AVX-512.
+const Kernels& kernels_of(int points, int axes, int at_most = 2);
 
 /// A value of fewer steps than this becomes 0, where plain rounding would make half a step of it a
 /// whole one: what that adds to the error costs less than the coefficients that it saves.

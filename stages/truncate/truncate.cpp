@@ -27,11 +27,11 @@ namespace pillion::stages::truncate {
 
 class Geometries {
  public:
-  explicit Geometries(const LobattoBasis& basis)
-      : finder_(basis), size_(basis.size() * basis.size() * basis.size()), room_(size_) {}
+  Geometries(const LobattoBasis& basis, int axes)
+      : finder_(basis, axes), size_(points_in(basis.size(), axes)), room_(size_) {}
 
-  /// Looks at element number `element` among all of this peer, with the 3 n^3 coordinates of its
-  /// points.
+  /// Looks at element number `element` among all of this peer, with the coordinates of its points:
+  /// x of all, then y, then z.
   void look(size_t element, std::span<const double> coordinates) {
     if (element >= known_.size()) known_.resize(element + 1);
     Known& known = known_[element];
@@ -83,12 +83,10 @@ enum class Relative { none, range, rms };
 /// Of one field, from what one peer has of it.
 class FieldScale {
  public:
-  FieldScale(const LobattoBasis& basis, size_t components)
+  FieldScale(const LobattoBasis& basis, int axes, size_t components)
       : least_(components, std::numeric_limits<double>::infinity()), most_(components, -least_[0]) {
-    const size_t n = basis.size();
-    const auto& w = basis.weights;
-    for (size_t p = 0; p < n * n * n; ++p)
-      shares_of_cube_.push_back(w[p % n] * w[p / n % n] * w[p / (n * n)] / 8);
+    for (size_t p = 0; p < points_in(basis.size(), axes); ++p)
+      shares_of_cube_.push_back(weight_of_point(basis, axes, p) / volume_of_reference(axes));
   }
 
   void add(size_t component, std::span<const double> values, const Geometry& geometry) {
@@ -167,8 +165,8 @@ class Truncate final : public stage::Stage {
   explicit Truncate(stage::Setup& setup)
       : mesh_(first_field(setup)),
         basis_(mesh_.order),
-        size_(basis_.size() * basis_.size() * basis_.size()),
-        geometries_(basis_),
+        size_(points_in(basis_.size(), mesh_.axes)),
+        geometries_(basis_, mesh_.axes),
         relative_(static_cast<Relative>(choice(setup["relative_to"], {"none", "range", "rms"}))),
         room_(size_),
         place_(3 * size_),
@@ -207,7 +205,6 @@ class Truncate final : public stage::Stage {
     if (field.mesh_kind != PILLION_SPECTRAL)
       list[0].fail("field '" + list[0].text() +
                    "' is not on a spectral mesh; stage encode compresses those of uniform meshes");
-    expect_hexahedra(field, list[0], "truncation");
     if (std::string(field.coordinates).empty())
       list[0].fail("the error is over the volume: mesh '" + std::string(field.mesh) +
                    "' must name the field of its `coordinates`");
@@ -224,7 +221,8 @@ class Truncate final : public stage::Stage {
     if (std::string(field.mesh) != mesh_.mesh || field.centering != PILLION_POINT || !is_real)
       list.fail("field '" + name + "' is not one of reals at the points of mesh '" + mesh_.mesh +
                 "'; truncate fields of other meshes in a stage of their own");
-    fields_.push_back({name, field, ElementTruncation(basis_, field.type == PILLION_FLOAT32)});
+    fields_.push_back(
+        {name, field, ElementTruncation(basis_, field.type == PILLION_FLOAT32, mesh_.axes)});
     return name;
   }
 
@@ -242,8 +240,19 @@ class Truncate final : public stage::Stage {
       const auto block = step.block(input_, b);
       const auto coordinates = block[static_cast<int32_t>(fields_.size())];
       for (int64_t e = 0; e < block.count(); ++e)
-        geometries_.look(number++, element_values(coordinates, e, 0, place_));
+        geometries_.look(number++, places(coordinates, e));
     }
+  }
+
+  /// Elements in a plane may have coordinates without z, which is 0 then.
+  std::span<const double> places(const stage::Array& coordinates, int64_t element) {
+    const std::span<double> all(place_);
+    const auto there = all.first(static_cast<size_t>(coordinates.components));
+    const auto found = element_values(coordinates, element, 0, there);
+    if (there.size() == all.size() || found.data() == there.data())
+      return there.size() == all.size() ? found : all;
+    std::copy(found.begin(), found.end(), all.begin());
+    return all;
   }
 
   /// Bounds in the fields' units. Relative ones cost the peers one reduction.
@@ -271,7 +280,7 @@ class Truncate final : public stage::Stage {
 
   FieldScale scale_of(const stage::Step& step, size_t f) {
     const auto components = static_cast<size_t>(fields_[f].field.components);
-    FieldScale out(basis_, components);
+    FieldScale out(basis_, mesh_.axes, components);
     size_t number = 0;
     for (int32_t b = 0; b < step.block_count(input_); ++b) {
       const auto block = step.block(input_, b);

@@ -6,6 +6,7 @@ from functools import cache
 
 import h5py
 import numpy as np
+import pillion.compressed
 import pytest
 from conftest import read_table
 from datasets import read_raw
@@ -45,6 +46,19 @@ WRITING = """
       - write_raw: {fields: [velocity, pressure, number], durable: false}
       - write_vtkhdf: {fields: [velocity, pressure, number], durable: false}
       - write_vtkhdf: {fields: [pressure, number], elements: split, name: split, durable: false}
+"""
+BOUND, PART = 1e-2, 3e-2
+COMPRESSING = f"""
+  small:
+    stages:
+      - truncate: {{fields: [velocity, pressure], error: {BOUND}}}
+      - encode: {{fields: [velocity, pressure], numbers: number, durable: false}}
+  most:
+    stages:
+      - truncate: {{fields: [velocity], error: {PART}, relative_to: range, norm: max, round: false}}
+      - encode: {{fields: [velocity], numbers: number, coordinates: each, durable: false}}
+  exact:
+    stages: [encode: {{fields: [velocity], coordinates: none, durable: false}}]
 """
 PYTHON = f"""
   python:
@@ -109,7 +123,8 @@ def shaped(frame: Frame, field: str) -> np.ndarray:
 def scene(name: str) -> Scene:
     shape, _, apart = name.partition("-")
     catalogue = CATALOGUE.replace("SPACE", str(DIMENSIONS[shape]))
-    analyses = ANALYSES + (WRITING if HAS_WRITE else "") + (PYTHON if HAS_PYTHON else "")
+    analyses = ANALYSES + (WRITING + COMPRESSING if HAS_WRITE else "")
+    analyses += PYTHON if HAS_PYTHON else ""
     arguments = ("--elements", 1, "--apart", int(bool(apart)))
     return Scene(name, frames(shape), catalogue, analyses, "trajectory_driver", arguments)
 
@@ -204,6 +219,73 @@ def test_files(played):
         np.testing.assert_array_equal(
             velocity[np.argsort(number)], shaped(frame, "velocity")[wanted]
         )
+
+
+def decoded(results, name: str, field: str, frame: Frame, average: bool = False):
+    """The compressed file of a step, the field in it, and the original, by the elements' numbers."""
+    path = results / name / f"sheet_compressed/sheet.{frame.step:09}.h5"
+    with pillion.compressed.open(path) as file:
+        order = np.argsort(frame["number"])
+        assert file.dimensions == 2 and file.order == ORDER
+        np.testing.assert_array_equal(file.numbers, frame["number"][order])
+        values = shaped(frame, field)[order].reshape(len(order), -1, N, N)
+        return file.read(field, average), values, file.field(field), file.coefficients(field)
+
+
+@pytest.mark.skipif(not HAS_WRITE, reason="HDF5 was not found")
+def test_compressed_files_are_within_the_bound(played):
+    shape, results = played
+    for frame in frames(shape):
+        order = np.argsort(frame["number"])
+        weights = areas(shape)[order][:, None]
+        for field in ("velocity", "pressure"):
+            found, values, of, _ = decoded(results, "small", field, frame)
+            off = found.astype(float) - values
+            rms = np.sqrt((off**2 * weights).sum(axis=(2, 3)) / weights.sum(axis=(2, 3)))
+            assert BOUND / 3 < rms.max() <= BOUND and of.ratio > 1.5
+            whole = np.sqrt((off**2 * weights).sum(axis=(0, 2, 3)) / weights.sum()).max()
+            assert whole <= of.error * (1 + 1e-9) <= BOUND
+        found, values, of, coefficients = decoded(results, "most", "velocity", frame)
+        most = PART * np.ptp(values, axis=(0, 2, 3)).max()
+        assert of.bound == pytest.approx(most, rel=1e-12)
+        assert most / 10 < abs(found - values).max() <= most
+        wanted = np.einsum("ai,bj,ecji->ecba", to_legendre(), to_legendre(), values)
+        kept = coefficients != 0
+        np.testing.assert_allclose(coefficients[kept], wanted[kept], rtol=1e-11, atol=1e-13)
+        assert 0.3 < kept.mean() < 1
+        assert_exact(results / f"exact/sheet_compressed/sheet.{frame.step:09}.h5", frame)
+
+
+def to_legendre() -> np.ndarray:
+    """Values at the points times this are coefficients of orthonormal Legendre polynomials."""
+    x, degrees = points(), np.arange(N)
+    weights = 2 / (ORDER * N * Legendre.basis(ORDER)(x) ** 2)
+    scale = np.sqrt(degrees + 0.5)
+    scale[-1] = np.sqrt(ORDER / 2)  # of the quadrature's norm
+    return np.array([scale[a] * Legendre.basis(a)(x) * weights for a in degrees])
+
+
+def assert_exact(path, frame: Frame) -> None:
+    with pillion.compressed.open(path) as file:
+        order = np.argsort(frame["number"])
+        np.testing.assert_array_equal(file.read("velocity"), shaped(frame, "velocity")[order])
+
+
+@pytest.mark.skipif(not HAS_WRITE, reason="HDF5 was not found")
+def test_the_average_is_one_at_points_where_elements_meet(played):
+    shape, results = played
+    frame = frames(shape)[1]
+    found, values, _, _ = decoded(results, "small", "velocity", frame, average=True)
+    order = np.argsort(frame["number"])
+    places = np.moveaxis(coordinates(shape)[order], 1, -1).reshape(-1, DIMENSIONS[shape])
+    names, weights = np.round(places, 9), areas(shape)[order].ravel()
+    _, at = np.unique(names, axis=0, return_inverse=True)
+    plain, _, _, _ = decoded(results, "small", "velocity", frame)
+    for c in range(2):
+        sums = np.bincount(at.ravel(), weights * plain[:, c].ravel()) / np.bincount(
+            at.ravel(), weights
+        )
+        np.testing.assert_allclose(found[:, c].ravel(), sums[at.ravel()], rtol=1e-12, atol=1e-13)
 
 
 @pytest.mark.skipif(not HAS_PYTHON, reason="no modules for Python")

@@ -17,14 +17,14 @@ TOLERANCE = 1e-6  # of the least distance of points of an element
 
 
 def coincident(coordinates: Array, periods: Sequence[float] | None = None) -> NDArray[np.intp]:
-    """A number for each point, (e, n, n, n); points at one place have the same number. `periods`
-    are the lengths after which the mesh repeats, 0 along an axis that is not periodic.
+    """A number for each point, (e, n, n, n) or (e, n, n); points at one place have the same number.
+    `periods` are the lengths after which the mesh repeats, 0 along an axis that is not periodic.
     """
     near = TOLERANCE * _least_distance(coordinates)
     keys = []
-    for axis in range(3):
+    for axis in range(coordinates.shape[1]):
         x = coordinates[:, axis].ravel()
-        period = 0.0 if periods is None else periods[axis]
+        period = 0.0 if periods is None or axis >= len(periods) else periods[axis]
         if period > 0:
             x = np.mod(x - x.min() + near, period)  # the far end comes to lie on the near one
         keys.append(_clusters(x, near))
@@ -39,7 +39,7 @@ def coincident(coordinates: Array, periods: Sequence[float] | None = None) -> ND
 
 def _least_distance(coordinates: Array) -> float:
     """Between neighbours along the axes of elements."""
-    steps = [np.diff(coordinates, axis=axis) for axis in (2, 3, 4)]
+    steps = [np.diff(coordinates, axis=axis) for axis in range(2, coordinates.ndim)]
     return float(np.sqrt(min((step**2).sum(axis=1).min() for step in steps)))
 
 
@@ -52,13 +52,13 @@ def _clusters(x: Array, near: float) -> NDArray[np.intp]:
 
 
 class Average:
-    """The average on one mesh, whose coordinates are (e, 3, n, n, n). Folded elements stay as they
+    """The average on one mesh, whose coordinates are (e, 3, n, n, n), or (e, c, n, n). Folded elements stay as they
     are, and so do values that meet one that is not finite.
     """
 
     def __init__(self, coordinates: Array, periods: Sequence[float] | None = None):
         volumes = masses(coordinates)
-        inside = (1, 2, 3)
+        inside = tuple(range(1, volumes.ndim))
         # Elements may be left-handed, all of them or some.
         good = (volumes > 0).all(axis=inside) | (volumes < 0).all(axis=inside)
         self.weights = np.abs(volumes)
@@ -69,7 +69,7 @@ class Average:
         self._meets[good] = (np.bincount(places.ravel(), minlength=count) > 1)[places]
 
     def __call__(self, values: NDArray) -> NDArray:  # type: ignore[type-arg]
-        """Averages a field (e, components, n, n, n). Values inside elements stay as they are."""
+        """Averages a field (e, components, n, n, n) or (e, components, n, n). Values inside elements stay as they are."""
         out = values.copy()
         for c in range(values.shape[1]):
             shared = self._meets & self._all_finite(values[:, c])

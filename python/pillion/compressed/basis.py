@@ -49,18 +49,24 @@ def _derivative(points: Array, last: legendre.Legendre) -> Array:
     return out
 
 
-def along_axes(matrix: Array, values: Array) -> Array:
-    """A matrix along each of the last three axes."""
+def along_axes(matrix: Array, values: Array, dimensions: int = 3) -> Array:
+    """A matrix along each of the last two or three axes."""
     out = values @ matrix.T
     out = np.matmul(matrix, out)
-    return np.einsum("ck,...kji->...cji", matrix, out, optimize=True)
+    return out if dimensions == 2 else np.einsum("ck,...kji->...cji", matrix, out, optimize=True)
 
 
 def masses(coordinates: Array) -> Array:
-    """The volume that each point stands for, of elements whose coordinates are (e, 3, n, n, n)."""
-    n = coordinates.shape[-1]
-    basis = basis_of(n)
-    d = basis.derivative
+    """The volume that each point stands for, of elements whose coordinates are (e, 3, n, n, n). In
+    two dimensions coordinates are (e, 2 or 3, n, n), and points stand for areas.
+    """
+    basis = basis_of(coordinates.shape[-1])
+    d, w = basis.derivative, basis.weights
+    if coordinates.ndim == 4:
+        flat = [(0, 0), (0, 3 - coordinates.shape[1]), (0, 0), (0, 0)]
+        r, s = (np.pad(along, flat) for along in (coordinates @ d.T, np.matmul(d, coordinates)))
+        area = np.linalg.norm(np.cross(r, s, axis=1), axis=1)
+        return np.asarray(area * w[:, None] * w)
     gradient = np.stack(
         [
             coordinates @ d.T,
@@ -70,5 +76,4 @@ def masses(coordinates: Array) -> Array:
         axis=-1,
     )
     jacobian = np.linalg.det(np.moveaxis(gradient, 1, -2))
-    w = basis.weights
     return jacobian * w[:, None, None] * w[:, None] * w

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pillion.compressed.average import Average
 from pillion.compressed.basis import along_axes, basis_of
 from pillion.compressed.codecs import decoded
-from pillion.compressed.packets import VALUES, Packet, unpacked
+from pillion.compressed.packets import VALUES, Packet, PacketShape, unpacked
 from pillion.compressed.pieces import pieces, read_uniform, told_of_damage
 from pillion.errors import Error
 
@@ -61,6 +61,7 @@ class CompressedFile:
         self.time_units = str(attributes["time_units"])
         self.mesh = str(attributes["mesh"])
         self.order = int(attributes.get("order", 0))  # of elements; 0: a uniform mesh
+        self.dimensions = int(attributes.get("dimensions", 3))  # of elements
         self.periods: list[float] | None = None
         if "periods" in attributes:
             self.periods = [float(p) for p in attributes["periods"]]
@@ -82,7 +83,7 @@ class CompressedFile:
 
     @cached_property
     def coordinates(self) -> NDArray[np.float64] | None:
-        """(elements, 3, n, n, n), or None if those of these elements were not stored."""
+        """(elements, 3, n, n, n), or (elements, 2 or 3, n, n) in two dimensions; None if those of these elements were not stored."""
         name = str(self._file.attrs.get("coordinates", ""))
         if f"{name}_pieces" in self._file:
             return self._sorted(self._file, self._values(self._file, name)).astype(np.float64)
@@ -118,8 +119,8 @@ class CompressedFile:
         return None if self.coordinates is None else Average(self.coordinates, self.periods)
 
     def read(self, name: str, average: bool | None = None) -> NDArray[Any]:
-        """The values of a field. For spectral elements they are (elements, components, n, n, n),
-        ordered by number if the elements have numbers. For a uniform mesh they are (z, y, x,
+        """The values of a field. For spectral elements they are (elements, components, n, n, n), or
+        (elements, components, n, n) in two dimensions, ordered by number if these have numbers. For a uniform mesh they are (z, y, x,
         components), without the axes that the mesh lacks.
 
         `average` selects whether points where elements meet get one common value. By default they
@@ -152,7 +153,7 @@ class CompressedFile:
             basis = basis_of(self.order + 1)
             untouched = packet.kinds == VALUES
             packet.numbers[untouched] = along_axes(
-                basis.to_legendre, packet.values[untouched].astype(np.float64)
+                basis.to_legendre, packet.values[untouched].astype(np.float64), self.dimensions
             )
             return self._sorted(self._file, packet.numbers)
 
@@ -190,20 +191,22 @@ class CompressedFile:
     def _packet(self, file: "h5py.File", name: str) -> Packet:
         """All of a field's packets as one."""
         a = file[name].attrs
-        components, dtype = int(a["components"]), np.dtype(str(a["type"]))
+        shape = PacketShape(int(a["components"]), self.order + 1, self.dimensions)
+        dtype = np.dtype(str(a["type"]))
         parts = []
         for piece, (coded, raw, elements) in pieces(file, name):
             plain = decoded(str(a["codec"]), piece.tobytes(), raw) if coded else piece.tobytes()
-            parts.append(unpacked(plain, elements, components, self.order + 1, dtype))
+            parts.append(unpacked(plain, elements, shape, dtype))
         if not parts:
-            parts = [unpacked(b"\0" * (self.order + 1) ** 3, 0, components, self.order + 1, dtype)]
+            parts = [unpacked(b"\0" * shape.size, 0, shape, dtype)]
         return Packet(*(np.concatenate(p) for p in zip(*(vars(p).values() for p in parts))))
 
     def _values(self, file: "h5py.File", name: str) -> NDArray[Any]:
         packet = self._packet(file, name)
         out = packet.values
         made = packet.kinds != VALUES
-        out[made] = along_axes(basis_of(self.order + 1).to_values, packet.numbers[made])
+        to_values = basis_of(self.order + 1).to_values
+        out[made] = along_axes(to_values, packet.numbers[made], self.dimensions)
         return out
 
     @staticmethod

@@ -16,7 +16,9 @@ STEPS_PER_OCTAVE = 16
 
 @dataclass
 class Packet:
-    """The numbers of each element and component (e, c, n, n, n), and their kind (e, c)."""
+    """The numbers of each element and component, and their kind (e, c). Numbers are (e, c, n, n, n),
+    or (e, c, n, n) of elements of two dimensions.
+    """
 
     numbers: NDArray[np.float64]
     values: NDArray[Any]  # in the field's type, where that is what is stored
@@ -24,10 +26,9 @@ class Packet:
 
 
 @cache
-def by_degree(n: int) -> NDArray[np.intp]:
+def by_degree(n: int, dimensions: int) -> NDArray[np.intp]:
     """Places of coefficients in the order in which they are stored."""
-    i = np.arange(n)
-    degree = i[:, None, None] + i[:, None] + i
+    degree = np.indices((n,) * dimensions).sum(axis=0)
     return np.argsort(degree.ravel(), kind="stable")
 
 
@@ -52,21 +53,39 @@ class _Reader:
         return np.ascontiguousarray(np.moveaxis(planes, -2, -1)).view(f"<u{width}")[..., 0]
 
 
-def unpacked(data: bytes, elements: int, components: int, n: int, dtype: np.dtype[Any]) -> Packet:
+@dataclass(frozen=True)
+class PacketShape:
+    """Of all packets of a field: components, and n points along each axis of an element."""
+
+    components: int
+    n: int
+    dimensions: int
+
+    @property
+    def size(self) -> int:
+        """Points of an element."""
+        return int(self.n**self.dimensions)
+
+    @property
+    def order(self) -> NDArray[np.intp]:
+        return by_degree(self.n, self.dimensions)
+
+
+def unpacked(data: bytes, elements: int, of: PacketShape, dtype: np.dtype[Any]) -> Packet:
     reader = _Reader(data)
-    count, size = elements * components, n**3
+    count, size = elements * of.components, of.size
     kinds = reader.take(count)
     steps = reader.take(2 * count).view("<i2").astype(np.int64)
     numbers = np.zeros((count, size))
     values = np.zeros((count, size), dtype)
     rounded = kinds == ROUNDED
-    numbers[rounded] = _rounded(reader, int(rounded.sum()), n) * _steps(steps[rounded])[:, None]
+    numbers[rounded] = _rounded(reader, int(rounded.sum()), of) * _steps(steps[rounded])[:, None]
     some = kinds == COEFFICIENTS
-    numbers[some] = _coefficients(reader, int(some.sum()), n, dtype)
+    numbers[some] = _coefficients(reader, int(some.sum()), of, dtype)
     as_values = kinds == VALUES
     words = reader.planes(dtype.itemsize, (int(as_values.sum()) * size,))
     values[as_values] = words.view(dtype).reshape(-1, size)
-    shape = (elements, components, n, n, n)
+    shape = (elements, of.components, *(of.n,) * of.dimensions)
     return Packet(numbers.reshape(shape), values.reshape(shape), kinds.reshape(shape[:2]))
 
 
@@ -75,9 +94,9 @@ def _steps(index: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.ldexp(np.exp2(within / STEPS_PER_OCTAVE), octave)
 
 
-def _rounded(reader: _Reader, rows: int, n: int) -> NDArray[np.float64]:
+def _rounded(reader: _Reader, rows: int, of: PacketShape) -> NDArray[np.float64]:
     """Multiples, by row and coefficient; columns of like width are read together."""
-    size = n**3
+    size = of.size
     widths = reader.take(size)
     columns = np.zeros((size, rows), np.int64)
     ends = np.flatnonzero(np.diff(widths)) + 1
@@ -88,17 +107,19 @@ def _rounded(reader: _Reader, rows: int, n: int) -> NDArray[np.float64]:
         zigzag = reader.planes(width, (last - first, rows)).astype(np.uint64)
         columns[first:last] = (zigzag >> 1).astype(np.int64) ^ -(zigzag & 1).astype(np.int64)
     out = np.empty((rows, size))
-    out[:, by_degree(n)] = columns.T
+    out[:, of.order] = columns.T
     return out
 
 
-def _coefficients(reader: _Reader, rows: int, n: int, dtype: np.dtype[Any]) -> NDArray[np.float64]:
-    size = n**3
+def _coefficients(
+    reader: _Reader, rows: int, of: PacketShape, dtype: np.dtype[Any]
+) -> NDArray[np.float64]:
+    size = of.size
     bits = reader.take(rows * ((size + 7) // 8)).reshape(rows, (size + 7) // 8)
     there = np.unpackbits(bits, axis=1, count=size, bitorder="little").astype(bool)
     words = reader.planes(dtype.itemsize, (int(there.sum()),))
     ordered = np.zeros((rows, size))
     ordered[there] = words.view(dtype)
     out = np.empty((rows, size))
-    out[:, by_degree(n)] = ordered
+    out[:, of.order] = ordered
     return out
