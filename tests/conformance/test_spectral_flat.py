@@ -222,7 +222,7 @@ def test_files(played):
 
 
 def decoded(results, name: str, field: str, frame: Frame, average: bool = False):
-    """The compressed file of a step, the field in it, and the original, by the elements' numbers."""
+    """A field in the file of a step, and the original, in the order of the elements' numbers."""
     path = results / name / f"sheet_compressed/sheet.{frame.step:09}.h5"
     with pillion.compressed.open(path) as file:
         order = np.argsort(frame["number"])
@@ -275,7 +275,7 @@ def assert_exact(path, frame: Frame) -> None:
 def test_the_average_is_one_at_points_where_elements_meet(played):
     shape, results = played
     frame = frames(shape)[1]
-    found, values, _, _ = decoded(results, "small", "velocity", frame, average=True)
+    found, _, _, _ = decoded(results, "small", "velocity", frame, average=True)
     order = np.argsort(frame["number"])
     places = np.moveaxis(coordinates(shape)[order], 1, -1).reshape(-1, DIMENSIONS[shape])
     names, weights = np.round(places, 9), areas(shape)[order].ravel()

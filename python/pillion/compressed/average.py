@@ -52,8 +52,8 @@ def _clusters(x: Array, near: float) -> NDArray[np.intp]:
 
 
 class Average:
-    """The average on one mesh, whose coordinates are (e, 3, n, n, n), or (e, c, n, n). Folded elements stay as they
-    are, and so do values that meet one that is not finite.
+    """The average on one mesh, whose coordinates are (e, 3, n, n, n), or (e, c, n, n). Folded
+    elements stay as they are, and so do values that meet one that is not finite.
     """
 
     def __init__(self, coordinates: Array, periods: Sequence[float] | None = None):
@@ -69,7 +69,9 @@ class Average:
         self._meets[good] = (np.bincount(places.ravel(), minlength=count) > 1)[places]
 
     def __call__(self, values: NDArray) -> NDArray:  # type: ignore[type-arg]
-        """Averages a field (e, components, n, n, n) or (e, components, n, n). Values inside elements stay as they are."""
+        """Averages a field (e, components, n, n, n) or (e, components, n, n). Values inside
+        elements stay as they are.
+        """
         out = values.copy()
         for c in range(values.shape[1]):
             shared = self._meets & self._all_finite(values[:, c])

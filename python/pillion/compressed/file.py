@@ -83,7 +83,9 @@ class CompressedFile:
 
     @cached_property
     def coordinates(self) -> NDArray[np.float64] | None:
-        """(elements, 3, n, n, n), or (elements, 2 or 3, n, n) in two dimensions; None if those of these elements were not stored."""
+        """(elements, 3, n, n, n), or (elements, 2 or 3, n, n) in two dimensions; None if those of
+        these elements were not stored.
+        """
         name = str(self._file.attrs.get("coordinates", ""))
         if f"{name}_pieces" in self._file:
             return self._sorted(self._file, self._values(self._file, name)).astype(np.float64)
@@ -120,8 +122,9 @@ class CompressedFile:
 
     def read(self, name: str, average: bool | None = None) -> NDArray[Any]:
         """The values of a field. For spectral elements they are (elements, components, n, n, n), or
-        (elements, components, n, n) in two dimensions, ordered by number if these have numbers. For a uniform mesh they are (z, y, x,
-        components), without the axes that the mesh lacks.
+        (elements, components, n, n) in two dimensions, ordered by number if the elements have
+        numbers. For a uniform mesh they are (z, y, x, components), without the axes that the mesh
+        lacks.
 
         `average` selects whether points where elements meet get one common value. By default they
         do if the field is declared continuous and the file has coordinates.

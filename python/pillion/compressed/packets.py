@@ -16,8 +16,8 @@ STEPS_PER_OCTAVE = 16
 
 @dataclass
 class Packet:
-    """The numbers of each element and component, and their kind (e, c). Numbers are (e, c, n, n, n),
-    or (e, c, n, n) of elements of two dimensions.
+    """The numbers of each element and component, and their kind (e, c). Numbers are
+    (e, c, n, n, n), or (e, c, n, n) of elements of two dimensions.
     """
 
     numbers: NDArray[np.float64]
@@ -55,7 +55,7 @@ class _Reader:
 
 @dataclass(frozen=True)
 class PacketShape:
-    """Of all packets of a field: components, and n points along each axis of an element."""
+    """Components, and n points along each axis of an element, the same in all packets."""
 
     components: int
     n: int
