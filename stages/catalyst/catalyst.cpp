@@ -117,7 +117,6 @@ class Catalyst final : public stage::Stage {
     if (fields_.empty()) names.fail("at least one field is needed");
     kind_ = fields_[0].description.mesh_kind;
     stages::expect_equal_cells(fields_[0].description, names, "an image of VTK");
-    stages::expect_hexahedra(fields_[0].description, names, "Catalyst");
     mesh_ = fields_[0].description.mesh;
     if (kind_ == PILLION_SPECTRAL) coordinates_ = fields_[0].description.coordinates;
     const auto position = setup["position"];
@@ -217,7 +216,8 @@ class Catalyst final : public stage::Stage {
         ", \"step\": " + std::to_string(step.index()) + ", \"time\": " + exact(step.time()) +
         ", \"position\": " + quoted(coordinates_) + ", \"coordinates\": " + quoted(coordinates_);
     if (kind_ == PILLION_UNIFORM) out += geometry(step.coarsening(mesh_));
-    out += ", \"order\": " + std::to_string(fields_[0].description.order) + ", \"fields\": " +
+    out += ", \"order\": " + std::to_string(fields_[0].description.order) +
+           ", \"dimensions\": " + std::to_string(fields_[0].description.axes) + ", \"fields\": " +
            listed(static_cast<int>(fields_.size()), [&](int f) { return described(f); });
     return out + "}";
   }

@@ -84,31 +84,33 @@ def particles(message, raw):
 
 
 def spectral(message, raw):
-    from paraview.vtk import VTK_HEXAHEDRON, vtkCellArray, vtkUnstructuredGrid
+    from paraview.vtk import VTK_HEXAHEDRON, VTK_QUAD, vtkCellArray, vtkUnstructuredGrid
 
-    n = message["order"] + 1
+    n, axes = message["order"] + 1, message["dimensions"]
     arrays = item_values(message, raw)
     names = [f["name"] for f in message["fields"]]
     place = arrays[names.index(message["coordinates"])]
     data = vtkUnstructuredGrid()
-    data.SetPoints(points(at_points(place, n)))
-    i, j, k = (a.ravel(order="F") for a in np.indices((n - 1,) * 3))
-    corners = np.stack([i + a + n * (j + b + n * (k + c)) for a, b, c in CORNERS], axis=-1)
-    ids = corners[None] + n**3 * np.arange(len(place))[:, None, None]
+    places = at_points(place, n**axes)
+    data.SetPoints(points(np.pad(places, [(0, 0), (0, 3 - places.shape[1])])))
+    first = np.indices((n - 1,) * axes).reshape(axes, -1, order="F")
+    strides = n ** np.arange(axes)
+    corners = np.stack([strides @ (first.T + c[:axes]).T for c in CORNERS[: 2**axes]], axis=-1)
+    ids = corners[None] + n**axes * np.arange(len(place))[:, None, None]
     cells = vtkCellArray()
-    cells.SetData(integers(np.arange(0, ids.size + 1, 8)), integers(ids.ravel()))
-    data.SetCells(VTK_HEXAHEDRON, cells)
+    cells.SetData(integers(np.arange(0, ids.size + 1, 2**axes)), integers(ids.ravel()))
+    data.SetCells(VTK_HEXAHEDRON if axes == 3 else VTK_QUAD, cells)
     for field, array in zip(message["fields"], arrays):
         if field["at_points"]:
-            add(data.GetPointData(), field["name"], at_points(array, n))
+            add(data.GetPointData(), field["name"], at_points(array, n**axes))
         else:
-            add(data.GetCellData(), field["name"], np.repeat(array, (n - 1) ** 3, axis=0))
+            add(data.GetCellData(), field["name"], np.repeat(array, (n - 1) ** axes, axis=0))
     return data
 
 
-def at_points(array, n):
-    """[point, component] of [element, component and point]."""
-    return np.moveaxis(array.reshape(len(array), -1, n**3), 1, -1).reshape(len(array) * n**3, -1)
+def at_points(array, size):
+    """[point, component] of [element, component and point], with `size` points of an element."""
+    return np.moveaxis(array.reshape(len(array), -1, size), 1, -1).reshape(len(array) * size, -1)
 
 
 def points(array):

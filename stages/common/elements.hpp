@@ -57,12 +57,12 @@ inline bool has_placed_points(const pillion_field_description& field) {
   return is_unstructured(field) || is_curvilinear(field);
 }
 
-/// Fails if a field is on spectral elements of two dimensions, for `what` that takes hexahedra.
+/// Fails if a field is on spectral elements of two dimensions, for a picture, `what`, of hexahedra.
 inline void expect_hexahedra(const pillion_field_description& field, const stage::Value& place,
                              const std::string& what) {
   if (field.mesh_kind == PILLION_SPECTRAL && field.axes == 2)
     place.fail(what + " needs elements of three dimensions; those of mesh '" + field.mesh +
-               "' have two");
+               "' have two, which `surface` and `slice` draw");
 }
 
 /// Values of one component in an element of a spectral mesh; 1 of fields elsewhere.

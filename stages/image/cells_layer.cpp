@@ -307,11 +307,13 @@ std::unique_ptr<Layer> make_surface(const stage::Setup& setup, const stage::Valu
   known.insert({"field", "component"});
   stages::only_keys(map, known);
   const FieldComponent of = quantity_of(setup, map, "field", "component");
-  if (!stages::has_placed_points(of.description) || of.description.axes != 2)
+  const bool is_spectral = of.description.mesh_kind == PILLION_SPECTRAL;
+  if (!(stages::has_placed_points(of.description) || is_spectral) || of.description.axes != 2)
     map.find("field").fail("field '" + of.field +
-                           "' is not on an unstructured mesh whose `dimensions` are 2, or a "
-                           "curvilinear one of two axes; `slice` and `isosurface` draw surfaces in "
-                           "volumes");
+                           "' is not on an unstructured or spectral mesh whose `dimensions` are 2, "
+                           "or a curvilinear one of two axes; `slice` and `isosurface` draw "
+                           "surfaces in volumes");
+  if (is_spectral) return make_sheet(Colouring::by_quantity(map, of), false, sources);
   return std::make_unique<FlatCells>(Colouring::by_quantity(map, of), false, sources);
 }
 

@@ -165,7 +165,7 @@ std::unique_ptr<Layer> make_isosurface(const stage::Setup& setup, const stage::V
     return make_isosurface_of_cells(map, colours_of(setup, map, of, values), of, values, sources);
   }
   stages::expect_equal_cells(field, map.find("field"), "a picture of cells");
-  stages::expect_hexahedra(field, map.find("field"), "a picture of elements");
+  stages::expect_hexahedra(field, map.find("field"), "an iso-surface");
   const bool is_spectral = field.mesh_kind == PILLION_SPECTRAL;
   if (!is_spectral && (field.mesh_kind != PILLION_UNIFORM || field.axes != 3))
     map.find("field").fail("field '" + of.field + "' is on no mesh with three axes");

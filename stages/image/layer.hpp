@@ -122,6 +122,8 @@ std::unique_ptr<Layer> make_isosurface_of_cells(const stage::Value& map, const C
                                                 const FieldComponent& of,
                                                 const std::vector<double>& values,
                                                 Sources& sources);
+/// Of a spectral mesh whose elements have two dimensions: all of it.
+std::unique_ptr<Layer> make_sheet(const Colouring& colours, bool is_plane, Sources& sources);
 std::unique_ptr<Layer> make_surface(const stage::Setup& setup, const stage::Value& map,
                                     Sources& sources);
 std::unique_ptr<Layer> make_isosurface(const stage::Setup& setup, const stage::Value& map,

@@ -129,7 +129,7 @@ Plane plane_of(const stage::Value& map, const pillion_field_description& field) 
   if (origin) origin.fail("`origin` goes with `normal`; with `axis` give `at`");
   out.axis = axis ? stages::choice(axis, {"x", "y", "z"}) : 2;
   out.normal[out.axis] = 1;
-  const bool is_flat = field.axes == 2 && field.mesh_kind != PILLION_SPECTRAL;
+  const bool is_flat = field.axes == 2;
   if (is_flat && (out.axis != 2 || at))
     map.fail("the mesh has two axes, and all of it is one plane: `axis` and `at` mean nothing");
   if (!at && !is_uniform && !is_flat) map.fail("where the plane is, `at`, is needed");
@@ -155,12 +155,13 @@ std::unique_ptr<Layer> make_slice(const stage::Setup& setup, const stage::Value&
     return make_slice_of_cells(map, Colouring::by_quantity(map, of), plane_of(map, of.description),
                                sources);
   stages::expect_equal_cells(of.description, map.find("field"), "a picture of cells");
-  stages::expect_hexahedra(of.description, map.find("field"), "a picture of elements");
   if (kind != PILLION_SPECTRAL && (kind != PILLION_UNIFORM || of.description.axes < 2))
     map.find("field").fail("field '" + of.field + "' is on no mesh that can be sliced: one with " +
                            "two or three axes; `points` draws particles");
   const Colouring colours = Colouring::by_quantity(map, of);
   const Plane plane = plane_of(map, of.description);
+  if (kind == PILLION_SPECTRAL && of.description.axes == 2)
+    return make_sheet(colours, true, sources);
   if (kind == PILLION_SPECTRAL) return std::make_unique<SpectralSlice>(colours, plane, sources);
   return std::make_unique<UniformSlice>(colours, plane, sources);
 }

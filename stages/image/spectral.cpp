@@ -20,12 +20,13 @@ double at(const stage::Array& array, int64_t element, int64_t place) {
 }  // namespace
 
 Element::Element(const stage::Block& block, int64_t index, const Slot& coordinates,
-                 const stages::LobattoBasis& basis)
-    : block_(block), index_(index), basis_(&basis), places_(n() * n() * n()) {
+                 const stages::LobattoBasis& basis, int axes)
+    : block_(block), index_(index), basis_(&basis), places_(n() * n() * (axes == 2 ? 1 : n())) {
   const stage::Array array = block[coordinates.array];
   const auto points = static_cast<int64_t>(places_.size());
+  const auto components = static_cast<int>(array.components / points);
   for (int64_t p = 0; p < points; ++p)
-    for (int c = 0; c < 3; ++c)
+    for (int c = 0; c < components; ++c)
       places_[static_cast<size_t>(p)][c] = at(array, index, c * points + p);
 }
 
@@ -75,6 +76,21 @@ void Element::gradient(const std::vector<double>& values, std::vector<Vec>& out)
   }
 }
 
+void Element::normals(std::vector<Vec>& out) const {
+  const size_t count = n();
+  const auto& derivative = basis_->derivative;
+  out.assign(places_.size(), {});
+  for (size_t j = 0; j < count; ++j)
+    for (size_t i = 0; i < count; ++i) {
+      Vec along_first, along_second;
+      for (size_t m = 0; m < count; ++m) {
+        along_first = along_first + derivative[i * count + m] * places_[j * count + m];
+        along_second = along_second + derivative[j * count + m] * places_[m * count + i];
+      }
+      out[j * count + i] = cross(along_first, along_second);
+    }
+}
+
 std::array<size_t, 8> Element::corners(size_t i, size_t j, size_t k) const {
   std::array<size_t, 8> out{};
   for (size_t c = 0; c < 8; ++c)
@@ -88,6 +104,7 @@ SpectralField Elements::want(const FieldComponent& what) {
                                               what.mesh +
                                               "' has no `coordinates` in the catalogue");
   if (basis_.empty()) {
+    axes_ = what.description.axes;
     basis_.emplace_back(what.description.order);
     coordinates_ = sources_.want(what.mesh, Arrangement::as_shared, what.description.coordinates);
   }
@@ -100,7 +117,7 @@ void Elements::for_each(const stage::Step& step,
   for (int32_t b = 0; b < step.block_count(input); ++b) {
     const auto block = step.block(input, b);
     for (int64_t e = 0; e < block.count(); ++e)
-      use(Element(block, e, coordinates_, basis_.front()));
+      use(Element(block, e, coordinates_, basis_.front(), axes_));
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Elements of a spectral mesh as pictures see them: the cells between an element's points as
-// hexahedra, order^3 of them. Elements that touch have the same points on their common face, and
-// so the same triangles' corners.
+// hexahedra, order^3 of them, or in two dimensions as order^2 quadrilaterals. Elements that touch
+// have the same points on their common face or edge, and so the same triangles' corners.
 #pragma once
 
 #include <array>
@@ -29,13 +29,15 @@ struct SpectralField {
 class Element {
  public:
   Element(const stage::Block& block, int64_t index, const Slot& coordinates,
-          const stages::LobattoBasis& basis);
+          const stages::LobattoBasis& basis, int axes);
 
   [[nodiscard]] const std::vector<Vec>& places() const { return places_; }
   /// Values at the points; the same at all of them if the field has one for the element.
   void read(const SpectralField& field, std::vector<double>& values) const;
   /// Of a number with values at the points; by the polynomials that interpolate it.
   void gradient(const std::vector<double>& values, std::vector<Vec>& out) const;
+  /// Of an element of two dimensions, at each point.
+  void normals(std::vector<Vec>& out) const;
   /// Of a cell between points, those of its corners.
   [[nodiscard]] std::array<size_t, 8> corners(size_t i, size_t j, size_t k) const;
   /// Points along an axis.
@@ -76,7 +78,7 @@ class Elements {
   /// Of an element.
   [[nodiscard]] size_t points() const {
     const size_t n = basis_.front().size();
-    return n * n * n;
+    return axes_ == 2 ? n * n : n * n * n;
   }
 
   void for_each(const stage::Step& step, const std::function<void(const Element&)>& use) const;
@@ -89,6 +91,7 @@ class Elements {
  private:
   Sources& sources_;
   Slot coordinates_;
+  int axes_ = 3;
   std::vector<stages::LobattoBasis> basis_;  ///< one, when the mesh is known
 };
 

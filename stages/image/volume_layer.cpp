@@ -306,7 +306,7 @@ std::unique_ptr<Layer> make_volume(const stage::Setup& setup, const stage::Value
   const FieldComponent of = quantity_of(setup, map, "field", "component");
   const auto& field = of.description;
   stages::expect_equal_cells(field, map.find("field"), "a picture of cells");
-  stages::expect_hexahedra(field, map.find("field"), "a picture of elements");
+  stages::expect_hexahedra(field, map.find("field"), "a volume");
   const bool is_spectral = field.mesh_kind == PILLION_SPECTRAL;
   if (!is_spectral && (field.mesh_kind != PILLION_UNIFORM || field.axes != 3))
     map.find("field").fail("field '" + of.field + "' is on no mesh with three axes");

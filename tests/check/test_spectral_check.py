@@ -32,6 +32,8 @@ GOOD = [
     "magnitude: {field: velocity, into: speed}",
     "write_hdf5: {fields: [xyz, heat, number]}",
     "write_raw: {fields: [xyz, heat, number]}",
+    "truncate: {fields: [heat], error: 1e-3}",
+    "encode: {fields: [heat]}",
 ]
 REFUSED = {
     "rdf: {type: kind, position: xyz, species: {A: [1]}, pairs: [[A, A]], cutoff: 1}": (
@@ -90,8 +92,8 @@ def test_stages_that_take_elements_of_two_dimensions(check, build, stage):
 @pytest.mark.parametrize(
     "stage",
     [
-        "truncate: {fields: [heat], error: 1e-3}",
-        "encode: {fields: [heat]}",
+        "image: {draw: [isosurface: {field: heat, values: 1}]}",
+        "image: {draw: [volume: {field: heat}]}",
     ],
 )
 def test_stages_that_need_hexahedra(check, build, stage):

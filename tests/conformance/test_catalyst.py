@@ -88,26 +88,8 @@ def test_paraview_sees_the_cells(build, tmp_path, placement):
 @pytest.mark.skipif(not EVERYTHING, reason="takes long: with PILLION_TEST_ALL=1")
 def test_paraview_sees_elements_and_particles(build, tmp_path):
     rng = np.random.default_rng(2)
-    x, n = rng.uniform(size=(2, 3, 27)), 3
-    values = {"xyz": x.reshape(2, -1), "rank": np.array([5, 7]), "speed": rng.uniform(size=(2, 27))}
-    catalogue = """
-meshes: {box: {kind: spectral, order: 2, coordinates: xyz}}
-fields:
-  xyz: {mesh: box, type: float64, components: 3}
-  rank: {mesh: box, type: int64, centering: cell}
-  speed: {mesh: box, type: float64}
-"""
-    told = analysis(f"script: '{SCRIPT}', fields: [speed, rank]")
-    driver = ("trajectory_driver", ("--elements", 1))
-    made = Scene("elements", [Frame(0, 0, values)], catalogue, told, *driver)
-    results, _ = made.run(build, tmp_path / "elements", Placement(2, 0, "slabs"))
-    seen = np.load(results / "look" / "seen.0.npz")
-    assert seen["cells"] == 2 * (n - 1) ** 3
-    assert np.array_equal(seen["speed"], values["speed"].ravel())
-    assert np.array_equal(seen["rank"], np.repeat([5, 7], 8))
-    lo, hi = x.min(axis=(0, 2)), x.max(axis=(0, 2))
-    assert np.allclose(seen["bounds"], np.stack([lo, hi], axis=1).ravel(), rtol=1e-6)
-
+    for axes in (2, 3):
+        elements_are_seen(build, tmp_path / str(axes), rng, axes)
     place = rng.uniform(size=(40, 3))
     atoms = {"position": place, "charge": rng.normal(size=40)}
     catalogue = """
@@ -122,6 +104,31 @@ fields:
     results, _ = made.run(build, tmp_path / "atoms", Placement(2, 0, "slabs"))
     seen = np.load(results / "look" / "seen.0.npz")
     assert np.array_equal(np.sort(seen["charge"]), np.sort(atoms["charge"]))
+
+
+def elements_are_seen(build, folder, rng, axes: int) -> None:
+    n = 3
+    x = rng.uniform(size=(2, axes, n**axes))
+    speed = rng.uniform(size=(2, n**axes))
+    values = {"xyz": x.reshape(2, -1), "rank": np.array([5, 7]), "speed": speed}
+    catalogue = f"""
+meshes: {{box: {{kind: spectral, order: 2, dimensions: {axes}, coordinates: xyz}}}}
+fields:
+  xyz: {{mesh: box, type: float64, components: {axes}}}
+  rank: {{mesh: box, type: int64, centering: cell}}
+  speed: {{mesh: box, type: float64}}
+"""
+    told = analysis(f"script: '{SCRIPT}', fields: [speed, rank]")
+    driver = ("trajectory_driver", ("--elements", 1))
+    made = Scene("elements", [Frame(0, 0, values)], catalogue, told, *driver)
+    results, _ = made.run(build, folder, Placement(2, 0, "slabs"))
+    seen = np.load(results / "look" / "seen.0.npz")
+    assert seen["cells"] == 2 * (n - 1) ** axes
+    assert np.array_equal(seen["speed"], values["speed"].ravel())
+    assert np.array_equal(seen["rank"], np.repeat([5, 7], 2**axes))
+    lo, hi = np.zeros(3), np.zeros(3)
+    lo[:axes], hi[:axes] = x.min(axis=(0, 2)), x.max(axis=(0, 2))
+    assert np.allclose(seen["bounds"], np.stack([lo, hi], axis=1).ravel(), rtol=1e-6)
 
 
 @with_paraview

@@ -11,17 +11,19 @@ import pytest
 from conftest import read_table
 from datasets import read_raw
 from frames import Frame
+from image_oracle import colours, pixels, rays
 from numpy.polynomial import Polynomial
 from numpy.polynomial.legendre import Legendre
 from placements import cases, check_report, placements
 from pool import results_of_case
 from scenes import Scene
-from test_spectral import HAS_PYTHON, HAS_WRITE, ORDER, STAGES, N, points
+from test_spectral import BUILD, HAS_PYTHON, HAS_WRITE, ORDER, STAGES, N, points
 from test_write_vtkhdf import arrays_of, file_of, parts_of
 from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkCommonDataModel import vtkLagrangeQuadrilateral
 from vtkmodules.vtkFiltersVerdict import vtkCellSizeFilter
 
+HAS_IMAGE = (BUILD / "stages/image.so").exists()
 ELEMENTS = (5, 4)
 DIMENSIONS = {"plane": 2, "surface": 3}
 CATALOGUE = f"""
@@ -59,6 +61,16 @@ COMPRESSING = f"""
       - encode: {{fields: [velocity], numbers: number, coordinates: each, durable: false}}
   exact:
     stages: [encode: {{fields: [velocity], coordinates: none, durable: false}}]
+"""
+SIZE = (90, 72)
+VIEW = "size: [90, 72], samples: 1, labels: false, outline: false, camera: {parallel: true, "
+VIEW += "direction: [0, 0, 1], up: [0, 1, 0], focal_point: [0.5, 0.5, 0], height: 1.2}"
+DRAWING = f"""
+  look:
+    stages:
+      - image: {{name: flat, draw: [slice: {{field: xyz, component: 0}}], {VIEW}}}
+      - image: {{name: lit, draw: [surface: {{field: xyz, component: 0}}], {VIEW}}}
+      - image: {{name: cells, draw: [slice: {{field: number}}], {VIEW}}}
 """
 PYTHON = f"""
   python:
@@ -124,7 +136,7 @@ def scene(name: str) -> Scene:
     shape, _, apart = name.partition("-")
     catalogue = CATALOGUE.replace("SPACE", str(DIMENSIONS[shape]))
     analyses = ANALYSES + (WRITING + COMPRESSING if HAS_WRITE else "")
-    analyses += PYTHON if HAS_PYTHON else ""
+    analyses += (PYTHON if HAS_PYTHON else "") + (DRAWING if HAS_IMAGE else "")
     arguments = ("--elements", 1, "--apart", int(bool(apart)))
     return Scene(name, frames(shape), catalogue, analyses, "trajectory_driver", arguments)
 
@@ -319,6 +331,43 @@ def test_vtk_reads_quadrilaterals(played):
         assert {part.GetCellType(0) for part in parts} == {9}
         areas_of = [arrays_of(sized(part).GetCellData())["Area"] for part in parts]
         assert np.concatenate(areas_of).sum() == pytest.approx(areas(shape).sum(), rel=0.02)
+
+
+DRAWN: dict[str, np.ndarray] = {}
+
+
+@pytest.mark.skipif(not HAS_IMAGE, reason="the stage image is not built")
+def test_pictures(played):
+    """From above, where x and y are linear in each triangle: as a plane, and as a lit surface."""
+    shape, results = played
+    found = {
+        name: pixels(results / f"look/{name}.000000000.png") for name in ("flat", "lit", "cells")
+    }
+    for name, picture in found.items():
+        np.testing.assert_array_equal(picture, DRAWN.setdefault(f"{shape}-{name}", picture))
+    seen = rays(SIZE, (0.5, 0.5, 9), (0.5, 0.5, 0), (0, 1, 0), height=1.2)
+    x, y = seen.origin[..., 0], seen.origin[..., 1]
+    inside = (np.abs(x - 0.5) < 0.49) & (np.abs(y - 0.5) < 0.49)
+    outside = (np.abs(x - 0.5) > 0.51) | (np.abs(y - 0.5) > 0.51)
+    wanted = colours(x, 0, 1)
+    assert np.abs(found["flat"] - wanted)[inside].max() <= 1
+    for picture in found.values():
+        assert (picture[outside] == 255).all() and (picture[inside] != 255).any(axis=-1).all()
+    # Light falls along the ray: all of it where the normal is along it too.
+    bright = np.minimum(wanted + 40, 255)
+    if shape == "plane":
+        assert np.abs(found["lit"] - bright)[inside].max() <= 1
+    else:
+        top = np.hypot(x - 0.57, y - 0.458) < 0.01
+        slope = np.hypot(x - 0.15, y - 0.5) < 0.05
+        assert top.any() and np.abs(found["lit"] - bright)[top].max() <= 3
+        assert (found["lit"].sum(axis=-1) < 0.9 * bright.sum(axis=-1))[slope].all()
+    # Of a cell-centred field, one colour for each element.
+    own = {tuple(c) for c in found["cells"][inside]}
+    number = np.sort(frames(shape)[0]["number"]).astype(float)
+    known = np.rint(colours(number, number.min(), number.max())).astype(int)
+    assert all(np.abs(known - colour).max(axis=1).min() <= 1 for colour in own)
+    assert len(own) >= len(number)
 
 
 def test_stages_in_python(played):
