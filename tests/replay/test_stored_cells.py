@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Unstructured and curvilinear meshes, and values at points, from raw files: analyses give what
-they gave while the run went on, on any number of ranks."""
+"""Unstructured and curvilinear meshes, and values at points, from raw files and VTKHDF files:
+analyses give what they gave while the run went on, on any number of ranks."""
 
 import os
 import re
@@ -8,6 +8,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import mixed_cells as mixed
 import numpy as np
 import pillion
 import pytest
@@ -25,6 +26,10 @@ from test_unstructured import ANALYSES
 from test_unstructured import TEXT as CELLS
 from test_unstructured import run as run_cells
 from test_write_vtkhdf import BOUNDARY, BOUNDARY_TEXT
+from vtkmodules.util.numpy_support import numpy_to_vtk
+from vtkmodules.vtkCommonCore import vtkIdList, vtkPoints
+from vtkmodules.vtkCommonDataModel import vtkUnstructuredGrid
+from vtkmodules.vtkIOHDF import vtkHDFWriter
 
 RAW = "write_raw: {fields: [%s], name: %s, durable: false}"
 
@@ -35,16 +40,25 @@ def without_pictures(text: str) -> str:
     return re.sub(r"      - (?:write_\w+|python): .*\n|  cells:\n.*\n.*write_hdf5.*\n", "", text)
 
 
-def files(**stages: str) -> str:
-    """An analysis that writes raw files of fields, by the names of datasets."""
-    return "  files:\n    every: 1 steps\n    stages:\n" + "".join(
-        f"      - {RAW % (fields, name)}\n" for name, fields in stages.items()
+def files(analysis: str = "files", write: str = RAW, **stages: str) -> str:
+    """An analysis that writes fields to files, by the names of datasets."""
+    return f"  {analysis}:\n    every: 1 steps\n    stages:\n" + "".join(
+        f"      - {write % (fields, name)}\n" for name, fields in stages.items()
     )
 
 
+def vtk(more: str = "", **stages: str) -> str:
+    return files("vtk", RAW.replace("write_raw", "write_vtkhdf").replace("}", more + "}"), **stages)
+
+
 LIVE = {
-    "cells": (run_cells, CELLS + ANALYSES, files(one="u", other="w"), 7),
-    "curved": (run_curved, CURVED, files(ring="ring_u", shell="shell_u"), 11),
+    "cells": (run_cells, CELLS + ANALYSES, files(one="u", other="w") + vtk(cells="u, w"), 7),
+    "curved": (
+        run_curved,
+        CURVED,
+        files(ring="ring_u", shell="shell_u") + vtk(ring="ring_u", shell="shell_u"),
+        11,
+    ),
     "points": (
         run_points,
         POINTS,
@@ -70,7 +84,13 @@ def run_elements(folder: Path, build: Path, place: str, text: str) -> None:
 LIVE["elements"] = (
     run_elements,
     "output: results\nSIDECARS\n" + ELEMENTS + OF_ELEMENTS,
-    files(box="xyz, velocity, pressure, number, drift").replace("    every: 1 steps\n", ""),
+    (
+        files(box="xyz, velocity, pressure, number, drift")
+        + vtk(whole="velocity, pressure, number, drift")
+        + vtk(", elements: split", pieces="xyz, velocity, pressure, number, drift").replace(
+            "vtk:", "pieces:"
+        )
+    ).replace("    every: 1 steps\n", ""),
     16,
 )
 
@@ -85,18 +105,30 @@ def live(request, build, tmp_path_factory):
     return folder / "results", text, least
 
 
-@pytest.mark.parametrize(("ranks", "sidecars"), [(1, "{}"), (5, "{ranks: 2}")])
-def test_replayed(live, build, tmp_path, ranks, sidecars):
+def check_again(live, build, folder: Path, stored: str, ranks: int, sidecars: str) -> None:
     results, text, least = live
     text = text.replace("SIDECARS", f"sidecars: {sidecars}").replace("results", "again")
     if sidecars == "{}":
         text = text.replace(", at: simulation", "").replace(", at: sidecar", "")
-    (tmp_path / "c.yaml").write_text(text)
-    replay(build, tmp_path, ranks, results / "files", "c.yaml")
-    tables = sorted(path for path in results.rglob("*.csv") if path.parent.name != "files")
+    (folder / "c.yaml").write_text(text)
+    replay(build, folder, ranks, results / stored, "c.yaml")
+    written = ("files", "vtk", "pieces")
+    tables = sorted(path for path in results.rglob("*.csv") if path.parent.name not in written)
     assert len(tables) >= least
     for path in tables:
-        assert_same(path, tmp_path / "again" / path.relative_to(results))
+        assert_same(path, folder / "again" / path.relative_to(results))
+
+
+@pytest.mark.parametrize(("ranks", "sidecars"), [(1, "{}"), (5, "{ranks: 2}")])
+def test_replayed(live, build, tmp_path, ranks, sidecars):
+    check_again(live, build, tmp_path, "files", ranks, sidecars)
+
+
+def test_replayed_from_vtkhdf(live, build, tmp_path):
+    for stored, sidecars in (("vtk", "{ranks: 1}"), ("pieces", "{}")):
+        if (live[0] / stored).exists():
+            (tmp_path / stored).mkdir()
+            check_again(live, build, tmp_path / stored, stored, 3, sidecars)
 
 
 def test_a_first_step_with_nothing_due(build, tmp_path):
@@ -191,6 +223,70 @@ WRONG = {  # by message: the mistake in files, and one in the configuration
         "kind: uniform, cells: [2, 2], length: [1, 1]",
     ),
 }
+
+
+def test_vtkhdf_written_again(build, tmp_path):
+    """Points, cells, ids and flags are those that raw files of the same run have."""
+    text = CELLS + "analyses:\n" + files(box="u, w")
+    run_cells(tmp_path, build, "inside", text=text + vtk(box="w, u"))
+    text = text.replace("SIDECARS", "").replace("output: results", "output: again")
+    (tmp_path / "c.yaml").write_text(text)
+    replay(build, tmp_path, 2, "results/vtk", "c.yaml")
+    one, other = (pillion.results(tmp_path / name) for name in ("results", "again"))
+    for step in range(mixed.STEPS):
+        mesh = other.mesh("files/box", step)
+        assert mesh.polyhedron_faces is not None and mesh.flags.any()
+        same_meshes(one.mesh("files/box", step), mesh)
+        values, like = other.at("files/box", step), one.at("files/box", step)
+        assert float(values["time"]) == float(like["time"])
+        for name in ("u", "w"):
+            np.testing.assert_array_equal(values[name], like[name])
+
+
+FOREIGN = """
+output: results
+meshes: {box: {kind: unstructured, units: m}}
+fields: {u: {mesh: box, type: float64}, w: {mesh: box, type: float64, centering: point}}
+analyses: {a: {stages: [statistics: {fields: [u, w]}, write_raw: {fields: [u, w]}]}}
+"""
+
+
+def test_a_file_of_vtk(build, tmp_path):
+    """Tetrahedra and a polyhedron, as VTK writes them, compressed."""
+    grid, ids = vtkUnstructuredGrid(), vtkPoints()
+    rng = np.random.default_rng(6)
+    corners = np.array([[x, y, z] for z in (0, 1) for y in (0, 1) for x in (0, 1)], float)
+    for point in corners:
+        ids.InsertNextPoint(*point)
+    grid.SetPoints(ids)
+    # A prism of half the cube as a polyhedron, and the other half as three tetrahedra.
+    prism = [(0, 1, 3), (4, 5, 7), (0, 1, 5, 4), (1, 3, 7, 5), (3, 0, 4, 7)]
+    faces = vtkIdList()
+    for number in (len(prism), *(n for face in prism for n in (len(face), *face))):
+        faces.InsertNextId(number)
+    grid.InsertNextCell(42, faces)
+    for tetrahedron in ((0, 3, 2, 6), (0, 3, 6, 7), (0, 7, 6, 4)):
+        grid.InsertNextCell(10, 4, list(tetrahedron))
+    u, w = rng.normal(size=4), rng.normal(size=8).astype(np.float32)
+    for data, name, values in ((grid.GetCellData(), "u", u), (grid.GetPointData(), "w", w)):
+        array = numpy_to_vtk(values, deep=True)
+        array.SetName(name)
+        data.AddArray(array)
+    writer = vtkHDFWriter()
+    writer.SetInputData(grid)
+    writer.SetFileName(str(tmp_path / "mesh_7.vtkhdf"))
+    writer.SetCompressionLevel(3)
+    writer.Write()
+    (tmp_path / "c.yaml").write_text(FOREIGN)
+    replay(build, tmp_path, 1, "--time-per-step", "0.5", "mesh_7.vtkhdf", "c.yaml")
+    found = pillion.results(tmp_path / "results")
+    mesh, values = found.mesh("a/box", 7), found.at("a/box", 7)
+    assert float(values["time"]) == 3.5 and mesh.types.tolist() == [42, 10, 10, 10]
+    np.testing.assert_array_equal(mesh.coordinates, corners)
+    np.testing.assert_array_equal(values["u"], u)
+    np.testing.assert_array_equal(values["w"], w.astype(float))
+    table = read_table(tmp_path / "results/a/statistics_u.csv")
+    assert table["mean"][0] == pytest.approx(u[0] / 2 + u[1:].sum() / 6, rel=1e-12)
 
 
 def test_elements_of_another_order(build, tmp_path):

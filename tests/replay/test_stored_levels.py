@@ -33,6 +33,7 @@ FILES = {
         "stages": [
             {"write_plotfile": {"fields": ["density"], "durable": False}},
             {"write_raw": {"fields": ["density"], "durable": False}},
+            {"write_vtkhdf": {"fields": ["density"], "durable": False}},
         ],
     }
 }
@@ -112,7 +113,8 @@ def test_as_yt_reads_it(live):
 
 
 @pytest.mark.parametrize(
-    ("stored", "ranks"), [("files/cube_plotfiles", 1), ("files/cube.raw.yaml", 3)]
+    ("stored", "ranks"),
+    [("files/cube_plotfiles", 1), ("files/cube.raw.yaml", 3), ("files/cube.vtkhdf", 2)],
 )
 def test_replayed(live, build, tmp_path, stored, ranks):
     configure(tmp_path, "again", SCIENCE)

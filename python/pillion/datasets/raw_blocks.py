@@ -35,8 +35,12 @@ class RawArray:
     def read(self) -> np.ndarray:
         """Raises Error if the file cannot be read, or has ended before."""
         out = np.empty(self.shape, self.dtype)
-        read_box(self.path, self.offset, self.dtype, self.shape, [(0, n) for n in self.shape], out)
+        self.read_box([(0, n) for n in self.shape], out)
         return out
+
+    def read_box(self, box: Box, out: np.ndarray) -> None:
+        """Reads a box into an array of its shape, of a type that loses nothing. Raises Error."""
+        read_box(self.path, self.offset, self.dtype, self.shape, box, out)
 
 
 Arrays = Mapping[str, RawArray]
@@ -274,8 +278,7 @@ class RawField:
         ends = zip(common, self.box_of(block), strict=True)
         within = [(lo - first, hi - first) for (lo, hi), (first, _) in ends]
         inner: list[tuple[int, int]] = [(0, extent) for extent in self.inner]
-        array = self.array_of(block)
-        read_box(array.path, array.offset, array.dtype, array.shape, within + inner, out)
+        self.array_of(block).read_box(within + inner, out)
 
     def expect_whole(self, index: RawIndex, shape: Sequence[int]) -> None:
         """Raises Error unless all files have what the blocks of a step should have, and all blocks

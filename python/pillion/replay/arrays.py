@@ -9,13 +9,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pillion.datasets.raw_blocks import RawField
+from pillion.datasets.raw_blocks import RawField, RawIndex, index_of
 from pillion.errors import Error
 from pillion.insitu.catalogue import Field
 from pillion.insitu.step import Domain
 from pillion.replay.options import Order
 
-Format = Literal["npy", "hdf5", "idx", "raw", "plotfile", "openpmd"]
+Format = Literal["npy", "hdf5", "idx", "raw", "plotfile", "openpmd", "vtkhdf"]
 Span = tuple[int, int]
 Part = tuple[Span, ...]  # half-open ranges, one for each dimension
 
@@ -41,10 +41,10 @@ class Stored:
     step: int = 0  # in an IDX dataset
     parts: tuple[str, ...] = ()  # in IDX, plotfiles and openPMD, what makes up this one
     levels: int = 1  # of refinement; the shape is that of the coarsest
-    raw: RawField | None = None  # in raw files
+    raw: RawField | None = None  # in raw files, and in VTKHDF files with blocks
     domain: Domain | None = None  # of particles, if the file says it
     faces: tuple[np.ndarray, ...] = ()  # of a rectilinear mesh, by axis, if the file says it
-    kind: str = ""  # of the mesh, in raw files
+    kind: str = ""  # of the mesh, in files with blocks
     patches: tuple[str, ...] = ()  # of a mesh that is a boundary, in raw files
     is_coordinates: bool = False  # of the points of a curvilinear mesh
     is_beside: bool = False  # several datasets may have it: coordinates that no stage was to write
@@ -52,12 +52,12 @@ class Stored:
     @property
     def has_known_order(self) -> bool:
         """Whether its indices are [z, y, x] by its format, whatever the user says."""
-        return self.format in ("idx", "raw", "plotfile")
+        return self.format in ("idx", "raw", "plotfile", "vtkhdf")
 
     @property
     def is_in_blocks(self) -> bool:
         """Whether it can be read block by block, as its mesh may require."""
-        return self.format in ("raw", "plotfile")
+        return self.format in ("raw", "plotfile", "vtkhdf")
 
     @property
     def place(self) -> str:
@@ -68,6 +68,16 @@ class Stored:
     @property
     def file(self) -> Path:
         return Path(self.path)
+
+    @property
+    def index(self) -> RawIndex:
+        """The blocks of a field that has `raw`. Raises Error if they cannot be read."""
+        assert self.raw is not None
+        if self.format != "vtkhdf":
+            return index_of(self.file)
+        from pillion.datasets.vtkhdf_files import index_of_vtkhdf
+
+        return index_of_vtkhdf(self.file, self.kind, len(self.shape) - len(self.raw.inner))
 
 
 def number_type(kind: Any) -> np.dtype | None:

@@ -97,6 +97,16 @@ def meshes_by_block(fields: Iterable[Field]) -> set[str]:
     }
 
 
+def _given(arrays: Arrays) -> dict[str, np.ndarray]:
+    """The arrays of a block. An array of ids that are all -1 stands for none."""
+    values = {name: array.read() for name, array in arrays.items()}
+    return {
+        name: of
+        for name, of in values.items()
+        if name not in ("ids", "parents", "patches") or of.size == 0 or (of >= 0).any()
+    }
+
+
 class CellSharing:
     """Shares points and cells of unstructured meshes, and keeps what it has shared last: what
     has not changed is not read again.
@@ -115,8 +125,8 @@ class CellSharing:
         bytes_read = 0
         with self._session.blocks(mesh):
             for number, (points, cells) in enumerate(now):
-                of_points = {name: array.read() for name, array in points.items()}
-                of_cells: dict[str, Any] = {name: array.read() for name, array in cells.items()}
+                of_points = _given(points)
+                of_cells: dict[str, Any] = _given(cells)
                 self._session.share_points(
                     mesh, of_points["coordinates"], ids=of_points.get("ids"), block=number
                 )

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from pillion.datasets.raw_blocks import RawField, index_of
+from pillion.datasets.raw_blocks import RawField
 from pillion.errors import Error
 from pillion.insitu.catalogue import Field
 from pillion.replay.arrays import Stored, expect_array
@@ -30,7 +30,8 @@ def make_plan(
     used = {name: field for name, field in fields.items() if field.used}
     names = Names(fields, options.names)
     files = find_files(options.files)
-    search = Search(names, used, options.steps)
+    entries = _entries(options.configuration)
+    search = Search(names, used, options.steps, _coordinates(entries))
     for file in files:
         search.look_into(file)
     if search.coarse:
@@ -68,7 +69,7 @@ def make_plan(
             _expect_levels(frame.fields[name], field)
         _expect_particles(frame, used)
         _expect_one_mesh(frame, used)
-    _expect_patches(frames, used, _entries(options.configuration))
+    _expect_patches(frames, used, entries)
     return frames
 
 
@@ -80,23 +81,23 @@ def _expect_levels(stored: Stored, field: Field) -> None:
         )
 
 
-_IN_RAW_FILES = ("curvilinear", "unstructured", "spectral")  # meshes that no other files hold
+_IN_BLOCKS = ("curvilinear", "unstructured", "spectral")  # meshes that few formats hold
 
 
 def _expect_cells(stored: Stored, field: Field) -> None:
-    of_mesh = field.mesh_kind if field.mesh_kind in _IN_RAW_FILES else ""
+    of_mesh = field.mesh_kind if field.mesh_kind in _IN_BLOCKS else ""
     if stored.raw is None and (of_mesh or field.is_at_points):
         raise Error(
             f"{stored.place} cannot be field '{field.name}' "
             + (f"on the {of_mesh} mesh '{field.mesh}'" if of_mesh else "at points of a mesh")
-            + ", which can be replayed from what write_raw has written"
+            + ", which can be replayed from what write_raw or write_vtkhdf has written"
         )
-    if stored.raw is not None and (of_mesh or stored.kind in _IN_RAW_FILES):
+    if stored.raw is not None and (of_mesh or stored.kind in _IN_BLOCKS):
         _expect_kind(stored, stored.raw, field)
     if stored.format == "openpmd" and field.is_in_blocks:
         raise Error(
             f"{stored.place} does not list the boxes of mesh '{field.mesh}'; meshes with levels "
-            "or missing cells can be replayed from plotfiles and raw files"
+            "or missing cells can be replayed from plotfiles, VTKHDF and raw files"
         )
     if stored.raw is not None and stored.raw.is_partial and not field.is_partial:
         raise Error(
@@ -172,11 +173,9 @@ def _expect_one_mesh(frame: Frame, used: Mapping[str, Field]) -> None:
     first: dict[str, tuple[Stored, object]] = {}
     for name, field in used.items():
         stored = frame.fields[name]
-        if stored.kind not in _IN_RAW_FILES:
+        if stored.kind not in _IN_BLOCKS:
             continue
-        blocks = sorted(
-            (block.id, *block.box, block.point_range) for block in index_of(stored.file).blocks
-        )
+        blocks = sorted((block.id, *block.box, block.point_range) for block in stored.index.blocks)
         other, others = first.setdefault(field.mesh, (stored, blocks))
         if blocks != others:
             raise Error(
@@ -262,3 +261,10 @@ def _declared_scalars(configuration: str) -> set[str]:
     """The names under `scalars:`; files may hold others."""
     said = _entries(configuration).get("scalars")
     return set(map(str, said)) if isinstance(said, list | dict) else set()
+
+
+def _coordinates(entries: Mapping[str, Any]) -> set[str]:
+    """The fields that meshes name as their coordinates."""
+    meshes = entries.get("meshes")
+    of = [mesh for mesh in meshes.values() if isinstance(mesh, dict)] if meshes else []
+    return {str(mesh["coordinates"]) for mesh in of if isinstance(mesh.get("coordinates"), str)}

@@ -14,7 +14,6 @@ import numpy as np
 import pillion.idx
 from pillion.datasets.file_arrays import read_box
 from pillion.datasets.plotfiles import Plotfile, open_plotfile
-from pillion.datasets.raw_blocks import index_of
 from pillion.errors import Error
 from pillion.insitu.catalogue import Field
 from pillion.insitu.session import Session
@@ -68,7 +67,7 @@ class FieldReader:
             self._read_plotfile(stored, part, out)
         elif stored.raw is not None:
             items = len(part) - len(stored.raw.inner)
-            stored.raw.read(index_of(stored.file), part[:items], out)
+            stored.raw.read(stored.index, part[:items], out)
         else:
             extents = [dimension.extent for dimension in arrangement]
             read_box(stored.file, stored.offset, stored.dtype, extents, part, out)
@@ -91,7 +90,7 @@ class FieldReader:
     def blocks(self, stored: Stored, rank: int, ranks: int) -> list[SharedBlock]:
         """A rank's blocks of a field that is stored in blocks, at all levels."""
         if stored.raw is not None:
-            return blocks_of_raw(index_of(stored.file), stored.raw, rank, ranks)
+            return blocks_of_raw(stored.index, stored.raw, rank, ranks)
         return blocks_of_plotfile(self._opened(stored), stored.parts, rank, ranks)
 
     def _opened(self, stored: Stored) -> Plotfile:
@@ -215,7 +214,7 @@ class Player:
         """Shares this rank's points and cells of unstructured meshes, if they have changed."""
         of = {field.mesh: field.name for field in self._fields if field.is_unstructured}
         for mesh, name in of.items():
-            index = index_of(frame.fields[name].file)
+            index = frame.fields[name].index
             blocks = own_raw_blocks(index, self._comm.rank, self._comm.size)
             self._tally.bytes += self._cells.share(mesh, blocks)
 

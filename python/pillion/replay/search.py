@@ -3,6 +3,7 @@
 only of files and arrays that may hold one of the fields that are used.
 """
 
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from pillion.datasets.raw_blocks import (
 )
 from pillion.errors import Error
 from pillion.idx.origin import times_of
+from pillion.insitu.catalogue import Field
 from pillion.insitu.step import Domain
 from pillion.replay.arrays import Stored, number_type
 from pillion.replay.frames import Found, Names, field_at_step, last_number
@@ -28,8 +30,10 @@ from pillion.replay.options import Range
 
 if TYPE_CHECKING:
     from pillion.datasets.openpmd_files import Iteration
+    from pillion.datasets.vtkhdf_files import VtkFile
 
 _RAW = ".raw.yaml"
+_IN_GRIDS = ("curvilinear", "unstructured", "spectral")  # kinds of mesh in VTK's unstructured grids
 _HDF5 = (".h5", ".hdf5", ".vtkhdf", ".hdf")
 _GARBLED = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 
@@ -86,8 +90,17 @@ class Search:
     all that there was.
     """
 
-    def __init__(self, names: Names, used: Collection[str], steps: Sequence[Range]) -> None:
-        """`steps` are the ranges of steps to find; all steps if it is empty."""
+    def __init__(
+        self,
+        names: Names,
+        used: Mapping[str, Field],
+        steps: Sequence[Range],
+        coordinates: Collection[str],
+    ) -> None:
+        """`steps` are the ranges of steps to find; all steps if it is empty. `coordinates` are the
+        fields that meshes name as theirs.
+        """
+        self._coordinates = coordinates
         self._names = names
         self._used = used
         self._steps = steps
@@ -129,13 +142,17 @@ class Search:
     def _hdf5(self, path: str) -> None:
         from pillion.datasets.hdf5_arrays import look_into
         from pillion.datasets.openpmd_files import iterations
+        from pillion.datasets.vtkhdf_files import look_into_vtkhdf
 
         if (series := iterations(Path(path))) is not None:
             for iteration in series:
                 self._openpmd(path, iteration)
             return
+        vtk = look_into_vtkhdf(Path(path))
+        in_blocks = {} if vtk is None else self._fields_in_blocks(vtk)
         content = look_into(
-            Path(path), lambda name: self._names.field_of_dataset(name) in self._used
+            Path(path),
+            lambda name: not in_blocks and self._names.field_of_dataset(name) in self._used,
         )
         step = content.step
         if step is None:
@@ -143,8 +160,13 @@ class Search:
         if not self._is_wanted(step):
             return
         if content.coarsening > 1:
-            self.coarse.update([step] if content.arrays else [])
+            self.coarse.update([step] if content.arrays or in_blocks else [])
             return
+        for field, name in in_blocks.items():
+            assert vtk is not None
+            stored = _stored_vtkhdf(path, name, vtk, self._used[field])
+            stored = replace(stored, is_coordinates=field in self._coordinates)
+            self.found.append(Found(field, step, content.time, stored, content.scalars))
         domain = None if content.domain is None else _domain_of(content.domain)
         for array in content.arrays:
             dtype, dataset = number_type(array.type), f"/{array.name}"
@@ -160,6 +182,25 @@ class Search:
             )
             field = self._names.field_of_dataset(dataset)
             self.found.append(Found(field, step, content.time, stored, content.scalars))
+
+    def _fields_in_blocks(self, vtk: "VtkFile") -> dict[str, str]:
+        """The used fields of a file that has blocks, and their names in it. Particles have none.
+        Coordinates are the points of the file, unless they are there as a field, too.
+        """
+        from pillion.datasets.vtkhdf_files import GRID, POINTS
+
+        out = {}
+        for name, group in vtk.arrays.items():
+            field = self._names.field_of_dataset(f"/VTKHDF/{group}{name}")
+            if field in self._used and (
+                vtk.type != GRID or self._used[field].mesh_kind in _IN_GRIDS
+            ):
+                out[field] = name
+        meshes = {self._used[field].mesh for field in out}
+        for field in self._coordinates:
+            if field in self._used and self._used[field].mesh in meshes:
+                out.setdefault(field, POINTS)
+        return out
 
     def _openpmd(self, path: str, iteration: "Iteration") -> None:
         step = iteration.step
@@ -308,6 +349,41 @@ def _stored_raw(head: Mapping[str, Any], field: RawField, path: Path) -> Stored:
         patches=tuple(str(name) for name in mesh.get("patches") or ()),
         is_coordinates=field.name == mesh.get("coordinates"),
         is_beside=field.number < 0,
+    )
+
+
+def _stored_vtkhdf(path: str, name: str, vtk: "VtkFile", field: Field) -> Stored:
+    from pillion.datasets.vtkhdf_files import LEVELS, POINTS, field_of_vtkhdf, index_of_vtkhdf
+
+    has_levels = vtk.type == LEVELS
+    kind = "uniform" if has_levels else field.mesh_kind
+    raw = field_of_vtkhdf(Path(path), name, vtk, kind, field.components)
+    axes = len(field.cells) or 1
+    index = index_of_vtkhdf(Path(path), kind, axes)
+    more = 1 if raw.is_at_points else 0
+    shape: tuple[int, ...] = (index.points if more else index.items,)
+    if kind in ("uniform", "curvilinear"):
+        boxes = [block.box for block in index.blocks if block.level == 0]
+        shape = tuple(max((box[a][1] for box in boxes), default=0) + more for a in range(axes))
+        cells = sum(block.count for block in index.blocks if block.level == 0)
+        if has_levels and field.is_partial and len(shape) == len(field.cells):
+            shape = tuple(map(max, shape, field.cells[::-1]))
+        raw = replace(raw, is_partial=cells < math.prod(n - more for n in shape))
+    dtype = number_type(raw.dtype)
+    if dtype is not None:
+        raw.expect_whole(index, shape + raw.inner)
+    return Stored(
+        path,
+        raw.dtype.name,
+        dtype,
+        shape + raw.inner,
+        "vtkhdf",
+        f"/VTKHDF/{raw.group}{name}",
+        levels=1 + max((block.level for block in index.blocks), default=0),
+        raw=raw,
+        kind=kind,
+        patches=vtk.patches,
+        is_beside=name == POINTS,
     )
 
 

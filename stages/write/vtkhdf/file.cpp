@@ -98,7 +98,7 @@ int64_t make_dataset(hid_t file, const Dataset& dataset, int64_t total) {
   hdf5::check(H5Pset_layout(how, H5D_CONTIGUOUS), "reserve room");
   hdf5::check(H5Pset_alloc_time(how, H5D_ALLOC_TIME_EARLY), "reserve room");
   hdf5::check(H5Pset_fill_time(how, H5D_FILL_TIME_NEVER), "reserve room");
-  (void)group_of(file, dataset.path.substr(0, dataset.path.rfind('/')));
+  (void)group_of(file, dataset.path.substr(0, std::max<size_t>(dataset.path.rfind('/'), 1)));
   const hdf5::Handle made(H5Dcreate2(file, dataset.path.c_str(), type_of(dataset.element),
                                      hdf5::space(extents), H5P_DEFAULT, how, H5P_DEFAULT),
                           H5Dclose, "make the dataset " + dataset.path);

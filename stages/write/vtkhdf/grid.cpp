@@ -6,12 +6,15 @@
 #include <cstring>
 #include <span>
 
+#include "../../common/elements.hpp"
+
 namespace pillion::stages::write_vtkhdf {
 namespace {
 
 constexpr uint8_t vertex = 1, quadrilateral = 9, hexahedron = 12, lagrange_quadrilateral = 70,
                   lagrange_hexahedron = 72;  // VTK's types of cells
 constexpr int64_t no_id = -1;
+constexpr const char* boxes_path = "/block_boxes";
 
 /// Items number 0 to `count` of an array, components interleaved.
 Source item_values(const stage::Array& array, int64_t count) {
@@ -190,6 +193,10 @@ Grid::Grid(const Wanted& wanted, const GridParts& parts) : wanted_(wanted), has_
   for (size_t f = 0; f < wanted.names.size(); ++f)
     if (static_cast<int32_t>(f) != wanted.places)
       datasets_.push_back(dataset_of("/VTKHDF/" + path_of(f), wanted.fields[f]));
+  if (wanted.mesh().mesh_kind == PILLION_CURVILINEAR ||
+      has_boxes(wanted.mesh()))  // beside what is VTK's
+    datasets_.push_back(
+        {.path = boxes_path, .element = Element::Int64, .row = {2, wanted.mesh().axes}});
   if (has_.flags) make("CellData/vtkGhostType", Element::UInt8);
   if (has_.patches) make("CellData/patch", Element::Int32);
   if (has_.parents) make("CellData/parent", Element::Int64);
@@ -212,7 +219,8 @@ void Grid::make(const std::string& name, Element element, std::vector<int64_t> r
 
 void Grid::add(const std::string& name, int64_t count, Source source) {
   for (auto& of : datasets_)
-    if (of.path == "/VTKHDF/" + name) return of.pieces.push_back({count, std::move(source)});
+    if (of.path == name || of.path == "/VTKHDF/" + name)
+      return of.pieces.push_back({count, std::move(source)});
   throw Error(ErrorCode::Internal, "a grid has no dataset " + name);
 }
 
@@ -340,6 +348,9 @@ void Grid::add_box(const pillion_mesh& mesh, const stage::Block& block) {
   add("Offsets", cell_count + 1, offsets_of(cell_count, corners));
   add("Connectivity", corners * cell_count, listed(curved_nodes(cells, axes)));
   add("Types", cell_count, repeated(cell_count, axes == 3 ? hexahedron : quadrilateral));
+  std::vector<int64_t> ends(block.lo(), block.lo() + axes);
+  ends.insert(ends.end(), block.hi(), block.hi() + axes);
+  add(boxes_path, 1, listed(std::move(ends)));
   add("Points", point_count,
       mesh.kind == PILLION_RECTILINEAR ? rectilinear_points(mesh, block)
                                        : curved_points(block.coordinates(), points));
