@@ -9,13 +9,14 @@ from typing import Any, Literal
 
 import numpy as np
 
+from pillion.datasets.nek_files import index_of_nek
 from pillion.datasets.raw_blocks import RawField, RawIndex, index_of
 from pillion.errors import Error
 from pillion.insitu.catalogue import Field
 from pillion.insitu.step import Domain
 from pillion.replay.options import Order
 
-Format = Literal["npy", "hdf5", "idx", "raw", "plotfile", "openpmd", "vtkhdf"]
+Format = Literal["npy", "hdf5", "idx", "raw", "plotfile", "openpmd", "vtkhdf", "nek"]
 Span = tuple[int, int]
 Part = tuple[Span, ...]  # half-open ranges, one for each dimension
 
@@ -52,12 +53,12 @@ class Stored:
     @property
     def has_known_order(self) -> bool:
         """Whether its indices are [z, y, x] by its format, whatever the user says."""
-        return self.format in ("idx", "raw", "plotfile", "vtkhdf")
+        return self.format in ("idx", "raw", "plotfile", "vtkhdf", "nek")
 
     @property
     def is_in_blocks(self) -> bool:
         """Whether it can be read block by block, as its mesh may require."""
-        return self.format in ("raw", "plotfile", "vtkhdf")
+        return self.format in ("raw", "plotfile", "vtkhdf", "nek")
 
     @property
     def place(self) -> str:
@@ -73,6 +74,8 @@ class Stored:
     def index(self) -> RawIndex:
         """The blocks of a field that has `raw`. Raises Error if they cannot be read."""
         assert self.raw is not None
+        if self.format == "nek":
+            return index_of_nek(self.file)
         if self.format != "vtkhdf":
             return index_of(self.file)
         from pillion.datasets.vtkhdf_files import index_of_vtkhdf

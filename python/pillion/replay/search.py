@@ -3,17 +3,26 @@
 only of files and arrays that may hold one of the fields that are used.
 """
 
-import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 import pillion.idx
+from pillion.datasets.nek_files import (
+    COORDINATES,
+    NekPart,
+    case_of,
+    index_of_nek,
+    is_nek,
+    nek_fields,
+    parts_of,
+)
 from pillion.datasets.npy_files import expect_whole, read_head
 from pillion.datasets.plotfiles import FOLDER, is_plotfile, open_plotfile
 from pillion.datasets.raw_blocks import (
-    RawField,
     coordinates_in,
     fields_in,
     garbled,
@@ -23,10 +32,16 @@ from pillion.datasets.raw_blocks import (
 from pillion.errors import Error
 from pillion.idx.origin import times_of
 from pillion.insitu.catalogue import Field
-from pillion.insitu.step import Domain
 from pillion.replay.arrays import Stored, number_type
 from pillion.replay.frames import Found, Names, field_at_step, last_number
 from pillion.replay.options import Range
+from pillion.replay.stored_blocks import (
+    GARBLED,
+    domain_of,
+    stored_nek,
+    stored_raw,
+    stored_vtkhdf,
+)
 
 if TYPE_CHECKING:
     from pillion.datasets.openpmd_files import Iteration
@@ -35,7 +50,6 @@ if TYPE_CHECKING:
 _RAW = ".raw.yaml"
 _IN_GRIDS = ("curvilinear", "unstructured", "spectral")  # kinds of mesh in VTK's unstructured grids
 _HDF5 = (".h5", ".hdf5", ".vtkhdf", ".hdf")
-_GARBLED = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 
 def find_files(words: Iterable[str]) -> list[str]:
@@ -55,8 +69,8 @@ def find_files(words: Iterable[str]) -> list[str]:
             out.append(word)
         else:
             raise Error(
-                f"'{word}' is neither .npy nor .h5, .hdf5, .vtkhdf, .idx, {_RAW} or a plotfile; "
-                "convert it"
+                f"'{word}' is neither .npy nor .h5, .hdf5, .vtkhdf, .idx, {_RAW}, .f00001 or a "
+                "plotfile; convert it"
             )
     return sorted(out)
 
@@ -68,7 +82,7 @@ def _steps_of(path: Path) -> Path:
 
 
 def _is_known(path: str) -> bool:
-    return path.endswith((".npy", ".idx", _RAW, *_HDF5))
+    return path.endswith((".npy", ".idx", _RAW, *_HDF5)) or is_nek(Path(path).name)
 
 
 def _files_in(folder: Path) -> list[str]:
@@ -101,6 +115,7 @@ class Search:
         fields that meshes name as theirs.
         """
         self._coordinates = coordinates
+        self._nek_coordinates: dict[str, NekPart] = {}  # the last ones, by case
         self._names = names
         self._used = used
         self._steps = steps
@@ -117,6 +132,8 @@ class Search:
             self._plotfile(path)
         elif path.endswith(_HDF5):
             self._hdf5(path)
+        elif is_nek(Path(path).name):
+            self._nek(path)
         else:
             self._npy(path)
 
@@ -164,10 +181,10 @@ class Search:
             return
         for field, name in in_blocks.items():
             assert vtk is not None
-            stored = _stored_vtkhdf(path, name, vtk, self._used[field])
+            stored = stored_vtkhdf(path, name, vtk, self._used[field])
             stored = replace(stored, is_coordinates=field in self._coordinates)
             self.found.append(Found(field, step, content.time, stored, content.scalars))
-        domain = None if content.domain is None else _domain_of(content.domain)
+        domain = None if content.domain is None else domain_of(content.domain)
         for array in content.arrays:
             dtype, dataset = number_type(array.type), f"/{array.name}"
             stored = Stored(
@@ -223,7 +240,7 @@ class Search:
                 record.name,
                 parts=record.parts,
                 levels=1 + max(r.level for r in iteration.records if r.mesh == record.mesh),
-                domain=None if record.domain is None else _domain_of(record.domain),
+                domain=None if record.domain is None else domain_of(record.domain),
             )
             self.found.append(Found(field, step, iteration.time, stored, iteration.scalars))
 
@@ -264,6 +281,34 @@ class Search:
             stored = replace(stored, levels=len(plotfile.levels))
             self.found.append(Found(self._names.field(name), step, plotfile.time, stored))
 
+    def _nek(self, path: str) -> None:
+        """Files mostly have coordinates at the first step alone, and these stay."""
+        part = parts_of(Path(path))[0]
+        if part.path != Path(path):
+            return  # The first file stands for all.
+        case = case_of(part.path)
+        if COORDINATES in part.fields:
+            self._nek_coordinates[case] = part
+        if not self._is_wanted(part.step):
+            return
+        index, meshes = index_of_nek(part.path), set()
+        for raw in nek_fields(part):
+            field = self._names.field(raw.name)
+            if field not in self._used or field in self._coordinates:
+                continue
+            meshes.add(self._used[field].mesh)
+            stored = stored_nek(part, raw, index)
+            self.found.append(Found(field, part.step, part.time, stored))
+        for field in self._coordinates:
+            of = self._nek_coordinates.get(case)
+            if of is None or field not in self._used or self._used[field].mesh not in meshes:
+                continue
+            _expect_same_elements(of, part)
+            raw = nek_fields(of)[0]
+            stored = stored_nek(of, raw, index_of_nek(of.path))
+            stored = replace(stored, is_coordinates=True)
+            self.found.append(Found(field, part.step, part.time, stored))
+
     def _raw(self, path: str) -> None:
         head = read_map(Path(path))
         try:
@@ -281,10 +326,10 @@ class Search:
                 beside = coordinates_in(head, blocks)
                 found = fields if beside is None else [*fields, beside]
                 for field in filter(lambda field: self._is_used(field.name), found):
-                    stored = _stored_raw(head, field, index)
+                    stored = stored_raw(head, field, index)
                     name = self._names.field(field.name)
                     self.found.append(Found(name, step, time, stored, blocks.scalars))
-        except _GARBLED as error:
+        except GARBLED as error:
             raise garbled(Path(path), error) from error
 
 
@@ -317,85 +362,11 @@ def _stored_idx(
     return Stored(path, field.dtype.name, dtype, shape, "idx", name, step=step, parts=parts)
 
 
-def _stored_raw(head: Mapping[str, Any], field: RawField, path: Path) -> Stored:
-    """A field at a step. The numbers of particles, and of cells of unstructured meshes, are a
-    step's own, and so are domains.
-    """
-    index, mesh = index_of(path), head["mesh"]
-    shape = tuple(int(n) for n in mesh.get("cells") or ())[::-1]
-    if field.is_at_points:
-        shape = tuple(n + 1 for n in shape) or (index.points,)
-    shape = shape or (index.items,)
-    dtype = number_type(field.dtype)
-    if dtype is not None:
-        field.expect_whole(index, shape + field.inner)
-        index.expect_geometry()
-    try:
-        domain = None if index.domain is None else _domain_of(index.domain)
-    except _GARBLED as error:
-        raise garbled(path, error) from error
-    return Stored(
-        str(path),
-        field.dtype.str,
-        dtype,
-        shape + field.inner,
-        "raw",
-        field.name,
-        levels=1 + len(mesh.get("ratios") or ()),
-        raw=field,
-        domain=domain,
-        faces=index.faces,
-        kind=_kind_of(mesh),
-        patches=tuple(str(name) for name in mesh.get("patches") or ()),
-        is_coordinates=field.name == mesh.get("coordinates"),
-        is_beside=field.number < 0,
-    )
-
-
-def _stored_vtkhdf(path: str, name: str, vtk: "VtkFile", field: Field) -> Stored:
-    from pillion.datasets.vtkhdf_files import LEVELS, POINTS, field_of_vtkhdf, index_of_vtkhdf
-
-    has_levels = vtk.type == LEVELS
-    kind = "uniform" if has_levels else field.mesh_kind
-    raw = field_of_vtkhdf(Path(path), name, vtk, kind, field.components)
-    axes = len(field.cells) or 1
-    index = index_of_vtkhdf(Path(path), kind, axes)
-    more = 1 if raw.is_at_points else 0
-    shape: tuple[int, ...] = (index.points if more else index.items,)
-    if kind in ("uniform", "curvilinear"):
-        boxes = [block.box for block in index.blocks if block.level == 0]
-        shape = tuple(max((box[a][1] for box in boxes), default=0) + more for a in range(axes))
-        cells = sum(block.count for block in index.blocks if block.level == 0)
-        if has_levels and field.is_partial and len(shape) == len(field.cells):
-            shape = tuple(map(max, shape, field.cells[::-1]))
-        raw = replace(raw, is_partial=cells < math.prod(n - more for n in shape))
-    dtype = number_type(raw.dtype)
-    if dtype is not None:
-        raw.expect_whole(index, shape + raw.inner)
-    return Stored(
-        path,
-        raw.dtype.name,
-        dtype,
-        shape + raw.inner,
-        "vtkhdf",
-        f"/VTKHDF/{raw.group}{name}",
-        levels=1 + max((block.level for block in index.blocks), default=0),
-        raw=raw,
-        kind=kind,
-        patches=vtk.patches,
-        is_beside=name == POINTS,
-    )
-
-
-def _kind_of(mesh: Mapping[str, Any]) -> str:
-    standard = "uniform" if "cells" in mesh else "particles"
-    return str(mesh.get("kind") or ("spectral" if "order" in mesh else standard))
-
-
-def _domain_of(stored: Mapping[str, Any]) -> Domain:
-    """As the stages that write store it."""
-    triples = ([float(value) for value in stored[name]] for name in ("lo", "hi", "tilt"))
-    lo, hi, tilt = ((x, y, z) for x, y, z in triples)
-    x, y, z = (bool(value) for value in stored["periodic"])
-    dimensions = 2 if int(stored.get("dimensions") or 0) == 2 else 0
-    return Domain(lo, hi, tilt, (x, y, z), dimensions)
+def _expect_same_elements(one: NekPart, other: NekPart) -> None:
+    """Coordinates are in the order of the file that has them."""
+    for a, b in zip(parts_of(one.path), parts_of(other.path), strict=False):
+        if not np.array_equal(a.ids, b.ids):
+            raise Error(
+                f"'{b.path}' has other elements than '{a.path}', which has the coordinates; write "
+                "coordinates at every step"
+            )
