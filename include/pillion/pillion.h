@@ -73,7 +73,8 @@ typedef struct pillion_field {
   int32_t axes;     /**< of a uniform mesh: 1 to 3; 2 of spectral elements of two dimensions; of
                      * others 0 */
   int64_t cells[3]; /**< of a uniform mesh, 1 beyond its axes; of others 0 */
-  int32_t used;     /**< 1 if an analysis or a condition uses it, so that it must be shared */
+  int32_t used;     /**< 1 if an analysis or a condition uses it, so that it must be shared. 0 of a
+                     * field that consists of others: these are used, and shared */
   int32_t order;    /**< of the elements of a spectral mesh, for a field at their points; of others
                        0: an element has components * (order + 1)^3 values of the field, or
                        components * (order + 1)^2 in two dimensions */

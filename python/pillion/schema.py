@@ -259,8 +259,9 @@ _MESH = _map(
         "coordinates": (
             "Of a rectilinear mesh: for each axis the faces of its cells, in ascending order "
             "(default: the program sets them). Of a spectral or curvilinear mesh: the field of 3 "
-            "components, or 2 in two dimensions, that says where its points are.",
-            either(TEXT, _list_of(_list_of(_REAL, 1 << 24))),
+            "components, or 2 in two dimensions, that says where its points are, or a list with a "
+            "field of one component for each.",
+            either(TEXT, _list_of(TEXT), _list_of(_list_of(_REAL, 1 << 24))),
         ),
         "metric": (
             "What the axes of cells measure, angles in degrees. cylindrical: radius, azimuth, "
@@ -349,7 +350,11 @@ _FIELD = _map(
     {
         "mesh": ("The mesh that it lives on.", TEXT),
         "type": ("Of its elements.", words("float64", "float32", "int32", "int64")),
-        "components": ("Values of a cell, particle or point (default: 1).", _integer(1, 1000)),
+        "components": (
+            "Values of a cell, particle or point (default: 1), or a list with a field for each of "
+            "them; the mesh and the type are those of these fields.",
+            either(_integer(1, 1000), _list_of(TEXT, 1000)),
+        ),
         "centering": (
             "Where the mesh has values: at cells or, on meshes of cells, at points; on a "
             "spectral mesh also at the points of each element (default there: point).",
@@ -357,8 +362,11 @@ _FIELD = _map(
         ),
         "units": ("Such as g/cm^3; an exponent follows a caret.", TEXT),
     },
-    "mesh",
-    "type",
+    **{
+        "if": _has(components={"type": "array"}),
+        "then": {"properties": {key: False for key in ("mesh", "type", "centering")}},
+        "else": _has(mesh=_GIVEN, type=_GIVEN),
+    },
 )
 
 

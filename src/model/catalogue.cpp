@@ -71,6 +71,7 @@ const char* items_of(MeshKind kind) {
 std::string coordinates_of(const std::string& mesh) { return fmt::format("/{}/coordinates", mesh); }
 std::string point_ids_of(const std::string& mesh) { return fmt::format("/{}/point_ids", mesh); }
 std::string topology_of(const std::string& mesh) { return fmt::format("/{}/topology", mesh); }
+std::string assembled_coordinates_of(const std::string& mesh) { return mesh + "_coordinates"; }
 
 std::vector<std::string> geometry_fields(const Mesh& mesh) {
   std::vector<std::string> fields;
@@ -247,9 +248,7 @@ bool Catalogue::read_spectral(base::Reader& reader, Mesh& mesh, base::Diagnostic
   });
   return attempt(mistakes,
                  [&] {
-                   if (coordinates == nullptr) return;
-                   mesh.coordinates = coordinates->as_text();
-                   coordinates_[mesh.name] = *coordinates;
+                   if (coordinates != nullptr) read_coordinates(*coordinates, mesh);
                  }) &&
          is_good;
 }
@@ -262,13 +261,24 @@ bool Catalogue::read_curvilinear(base::Reader& reader, Mesh& mesh, base::Diagnos
           reader.require("cells").fail("a curvilinear mesh has 2 or 3 axes; found 1");
       });
   for (int a = 0; a < mesh.axes; ++a) mesh.length[a] = static_cast<double>(mesh.cells[a]);
-  return attempt(mistakes,
-                 [&] {
-                   const Value& coordinates = reader.require("coordinates");
-                   mesh.coordinates = coordinates.as_text();
-                   coordinates_[mesh.name] = coordinates;
-                 }) &&
+  return attempt(mistakes, [&] { read_coordinates(reader.require("coordinates"), mesh); }) &&
          is_good;
+}
+
+// One field, or one for each component: then a field of the mesh's own has these as components.
+void Catalogue::read_coordinates(const Value& coordinates, Mesh& mesh) {
+  const std::string assembled = assembled_coordinates_of(mesh.name);
+  if (parts_.erase(assembled) != 0)
+    std::erase_if(fields_, [&](const Field& field) { return field.name == assembled; });
+  Value& place = coordinates_[mesh.name];
+  place = coordinates;
+  if (coordinates.is_list()) {
+    parts_[assembled] = coordinates;
+    place.text = assembled;
+  } else {
+    (void)coordinates.as_text();
+  }
+  mesh.coordinates = place.text;
 }
 
 bool Catalogue::read_unstructured(base::Reader& reader, Mesh& mesh, base::Diagnostics* mistakes) {
@@ -346,6 +356,25 @@ void Catalogue::read_field(const std::string& name, const Value& value,
                            base::Diagnostics* mistakes) {
   Field field{.name = name, .mesh = {}, .units = {}};
   Reader reader(value, "field '" + name + "'");
+  const bool is_of_mesh = std::any_of(meshes_.begin(), meshes_.end(), [&](const Mesh& mesh) {
+    return mesh.coordinates == name && parts_.contains(name);
+  });
+  if (!is_of_mesh) parts_.erase(name);
+  const Value* components = reader.find("components");
+  if (components != nullptr && components->is_list()) {
+    const bool is_whole = attempt(mistakes, [&] {
+      for (const char* key : {"mesh", "type", "centering"})
+        if (const Value* given = reader.find(key))
+          given->fail_at_key(fmt::format("field '{}' has the {} of its components; leave '{}' out",
+                                         name, key, key));
+      parts_[name] = *components;
+    });
+    read_units(reader, field.units, mistakes);
+    const bool is_read = attempt(mistakes, [&] { reader.finish(mistakes); });
+    if (is_whole && is_read) put(std::move(field));
+    else mistakes->unread.insert(name);
+    return;
+  }
   bool is_good = attempt(mistakes, [&] {
     const Value& mesh = reader.require("mesh");
     field.mesh = mesh.as_text();
@@ -355,8 +384,7 @@ void Catalogue::read_field(const std::string& name, const Value& value,
   });
   is_good &= attempt(mistakes, [&] { field.type = read_type(reader.require("type")); });
   is_good &= attempt(mistakes, [&] {
-    if (const Value* components = reader.find("components"))
-      field.components = read_components(*components);
+    if (components != nullptr) field.components = read_components(*components);
   });
   is_good &= attempt(mistakes, [&] {
     const Value* centering = reader.find("centering");
@@ -383,6 +411,40 @@ void Catalogue::read(const Value* meshes, const Value* fields, base::Diagnostics
       read_field(name, value, mistakes);
     });
   });
+}
+
+// Fields may be listed in any order.
+void Catalogue::assemble(const std::string& name, const Value& parts) {
+  Field field{.name = name, .mesh = {}, .units = {}};
+  if (const Field* known = find_field(name)) field = *known;
+  if (field.parts.empty() && !field.mesh.empty())
+    parts.fail(
+        fmt::format("field '{}' is in the catalogue, and the coordinates of a mesh that "
+                    "lists their components have this name; rename the field",
+                    name));
+  field.parts.clear();
+  const Field* first = nullptr;
+  for (const auto& [key, entry] : parts.entries) {
+    (void)entry.as_text();
+    const Field& part = named_field(entry);
+    if (part.components != 1 || parts_.contains(part.name))
+      entry.fail(fmt::format("field '{}' has several components, and cannot be one of '{}'",
+                             part.name, name));
+    if (first == nullptr) first = &part;
+    if (part.mesh != first->mesh || part.type != first->type || part.centering != first->centering)
+      entry.fail(
+          fmt::format("fields '{}' and '{}' cannot be components of one field: they differ "
+                      "in their mesh, type or centering",
+                      first->name, part.name));
+    field.parts.push_back(part.name);
+  }
+  if (first == nullptr) parts.fail("the list of components is empty");
+  field.mesh = first->mesh;
+  field.type = first->type;
+  field.centering = first->centering;
+  field.components = static_cast<int32_t>(field.parts.size());
+  if (field.units.empty()) field.units = first->units;
+  put(std::move(field));
 }
 
 void Catalogue::read_scalars(const Value* scalars, base::Diagnostics* mistakes) {
@@ -442,7 +504,12 @@ void Catalogue::check_masks(base::Diagnostics* mistakes) const {
     }
 }
 
-void Catalogue::check_named_fields(base::Diagnostics* mistakes) const {
+void Catalogue::settle_fields(base::Diagnostics* mistakes) {
+  for (const auto& [name, parts] : parts_)
+    if (!attempt(mistakes, [&, &name = name, &parts = parts] { assemble(name, parts); })) {
+      std::erase_if(fields_, [&, &name = name](const Field& field) { return field.name == name; });
+      mistakes->unread.insert(name);
+    }
   check_coordinates(mistakes);
   check_masks(mistakes);
 }
@@ -568,6 +635,17 @@ const Field& Catalogue::field(const std::string& name) const {
 }
 
 const Mesh& Catalogue::mesh_of(const std::string& name) const { return mesh(field(name).mesh); }
+
+std::vector<std::string> Catalogue::assembled_from(const std::string& part) const {
+  std::vector<std::string> out;
+  for (const auto& [name, list] : parts_)
+    for (const auto& [key, entry] : list.entries)
+      if (entry.text == part) {
+        out.push_back(name);
+        break;
+      }
+  return out;
+}
 
 std::vector<std::string> Catalogue::field_names() const {
   std::vector<std::string> names;

@@ -140,6 +140,9 @@ struct Field {
   ElementType type = ElementType::Float64;
   int32_t components = 1;
   Centering centering = Centering::Natural;
+  /// Fields of one component each that are the components of this one, which is shared by them
+  /// alone; empty of other fields.
+  std::vector<std::string> parts{};
 
   static constexpr auto members() {
     return std::tuple{&Field::name, &Field::mesh,       &Field::units,
@@ -173,6 +176,9 @@ inline int32_t values_of(const Mesh& mesh, const Field& field) {
   return field.components * points_of(mesh, field);
 }
 
+/// The field that holds the coordinates of a mesh that names a field for each of their components.
+std::string assembled_coordinates_of(const std::string& mesh);
+
 /// Cells of a level along each axis.
 std::array<int64_t, 3> cells_of_level(const Mesh& mesh, int level);
 /// Reads `cells`: the numbers of axes and of cells along each.
@@ -192,9 +198,9 @@ class Catalogue {
   /// Reads `scalars:`, a map or a list of names; may be null. Scalars keep the order in which they
   /// were first read.
   void read_scalars(const base::Value* scalars, base::Diagnostics* mistakes = nullptr);
-  /// Checks that fields which meshes name, as coordinates, mask or weight, can be that, once all is
-  /// read.
-  void check_named_fields(base::Diagnostics* mistakes = nullptr) const;
+  /// Once all is read: finds the components of fields that consist of others, and checks that
+  /// fields which meshes name, as coordinates, mask or weight, can be that.
+  void settle_fields(base::Diagnostics* mistakes = nullptr);
   /// Adds a field that a stage produces.
   void add(Field field);
   /// Whether a stage produces it.
@@ -206,6 +212,8 @@ class Catalogue {
   [[nodiscard]] const Mesh& mesh(const std::string& name) const;
   [[nodiscard]] const Field& field(const std::string& name) const;
   [[nodiscard]] const Mesh& mesh_of(const std::string& field) const;
+  /// The fields that have this one as a component.
+  [[nodiscard]] std::vector<std::string> assembled_from(const std::string& part) const;
   /// Of fields that programs and stages name.
   [[nodiscard]] std::vector<std::string> field_names() const;
   [[nodiscard]] std::vector<std::string> mesh_names() const;
@@ -226,6 +234,8 @@ class Catalogue {
   void read_mesh(const std::string& name, const base::Value& value, base::Diagnostics* mistakes);
   void read_field(const std::string& name, const base::Value& value, base::Diagnostics* mistakes);
   void read_mask_and_weight(base::Reader& reader, Mesh& mesh);
+  void read_coordinates(const base::Value& coordinates, Mesh& mesh);
+  void assemble(const std::string& field, const base::Value& parts);
   void check_coordinates(base::Diagnostics* mistakes) const;
   void check_masks(base::Diagnostics* mistakes) const;
   [[nodiscard]] const Field& named_field(const base::Value& place) const;
@@ -243,7 +253,9 @@ class Catalogue {
   std::vector<Scalar> scalars_;
   std::map<std::string, base::Value> coordinates_;      ///< by mesh: where the field is named
   std::map<std::string, base::Value> masks_, weights_;  ///< the same
-  std::map<std::string, base::Value> parents_;          ///< by mesh: where `of` is
+  /// By field: the list of the fields that are its components.
+  std::map<std::string, base::Value> parts_;
+  std::map<std::string, base::Value> parents_;  ///< by mesh: where `of` is
 };
 
 }  // namespace pillion::model

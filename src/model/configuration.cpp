@@ -364,7 +364,7 @@ const Value* read_all_but_analyses(const Value& root, Configuration& configurati
   reader.finish(mistakes);
   configuration.catalogue.read(meshes, fields, mistakes);
   configuration.catalogue.read_scalars(scalars, mistakes);
-  configuration.catalogue.check_named_fields(mistakes);
+  configuration.catalogue.settle_fields(mistakes);
   return analyses;
 }
 

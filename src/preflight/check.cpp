@@ -29,9 +29,15 @@ void unused_fields(const DryRun& forecast, const Value& root, std::vector<std::s
     used.insert(analysis.needs.begin(), analysis.needs.end());
   if (forecast.configuration->sidecars.when_full == model::WhenFull::Coarsen) used.insert("id");
   const auto& catalogue = forecast.configuration->catalogue;
+  for (const auto& name : catalogue.field_names()) {
+    const auto& parts = catalogue.field(name).parts;
+    if (used.contains(name)) used.insert(parts.begin(), parts.end());
+  }
   for (const auto& name : catalogue.mesh_names()) {
     const auto& mesh = catalogue.mesh(name);
     used.insert({mesh.coordinates, mesh.mask, mesh.weight});
+    if (const auto* coordinates = catalogue.find_field(mesh.coordinates))
+      used.insert(coordinates->parts.begin(), coordinates->parts.end());
   }
   const Value* fields = root.find("fields");
   if (fields == nullptr) return;

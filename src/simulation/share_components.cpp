@@ -31,6 +31,24 @@ void Sharing::put_components(const model::Field& field, const Where& where,
   put(field.name, where, *array);
 }
 
+void Sharing::put_parts(const model::Field& field, const Where& where,
+                        std::span<const void* const> data, const model::Array& like) {
+  if (where.box.volume() == 0) return put(field.name, where, like);
+  auto array = model::array_of_components(data, like);
+  if (!array)
+    return fault(field.name, where.block,
+                 fmt::format("block {} of field '{}' consists of the fields '{}', whose arrays are "
+                             "not whole elements apart",
+                             where.block, field.name, fmt::join(field.parts, "', '")));
+  // An array in one piece may be lent to sidecars, and these are several pieces of memory, even
+  // where one begins at the end of another.
+  if (where.box.volume() == 1 && !array->is_apart() && data.size() > 1)
+    for (size_t c = 0; c < data.size(); ++c)
+      array->offsets.push_back(array->strides[3] * like.components / field.components *
+                               static_cast<int64_t>(c));
+  put(field.name, where, *array);
+}
+
 void Sharing::put_components(const model::Field& field, int32_t block, int64_t count,
                              std::span<const void* const> data, const Spacing& spacing) {
   const auto& mesh = catalogue_.mesh(field.mesh);

@@ -87,6 +87,16 @@ void SharedData::check_volumes(const stagehost::Publication& publication) const 
     }
 }
 
+namespace {
+
+/// What a program shares for a field.
+std::string shared_as(const model::Field& field) {
+  if (field.parts.empty()) return model::is_geometry(field.name) ? "them" : "it";
+  return fmt::format("blocks of all of '{}' that lie alike", fmt::join(field.parts, "', '"));
+}
+
+}  // namespace
+
 void SharedData::check(const std::set<std::string>& fields,
                        const comm::Communicator& simulation) const {
   comm::together(simulation, [&] {
@@ -105,7 +115,7 @@ void SharedData::check(const std::set<std::string>& fields,
                    model::is_geometry(name)
                        ? fmt::format("points and cells of mesh '{}' are", mesh.name)
                        : fmt::format("field '{}' is", name),
-                   model::is_geometry(name) ? "them" : "it");
+                   shared_as(catalogue_.field(name)));
       if (mesh.kind == model::MeshKind::Particles && !sharing_.domains().contains(mesh.name))
         base::fail(ErrorCode::Sharing,
                    "mesh '{}' has no domain; call pillion_set_domain before the first step",
@@ -126,6 +136,10 @@ void* SharedData::allocate(const std::string& field, int32_t block, size_t size,
   if (catalogue_.find_field(field) == nullptr)
     base::fail(ErrorCode::Argument, "the catalogue has no field '{}'{}", field,
                base::suggestion(field, catalogue_.field_names()));
+  if (const auto& parts = catalogue_.field(field).parts; !parts.empty())
+    base::fail(ErrorCode::Argument,
+               "field '{}' consists of the fields '{}'; ask for memory of these", field,
+               fmt::join(parts, "', '"));
   return allocations_.allocate(field, block, size, buffers);
 }
 

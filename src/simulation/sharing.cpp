@@ -24,6 +24,10 @@ const model::Field* Sharing::accept(const std::string& name, int32_t& block, Mes
                             base::suggestion(name, catalogue_.field_names())));
     return nullptr;
   }
+  if (!field->parts.empty()) {
+    refuse_assembled(*field);
+    return nullptr;
+  }
   if (block == any_block) {
     auto& shared = shared_[name];
     if (!shared.is_open) {
@@ -283,13 +287,47 @@ void Sharing::put(const std::string& name, const Where& where, const model::Arra
   entry = {where.box, array, where.level, shared.turn};
   entry.array.centering = model::centering_of(catalogue_.mesh(field.mesh), field);
   if (shared.is_open) shared.next = std::max(shared.next, where.block + 1);
+  assemble(name, where.block);
+}
+
+void Sharing::refuse_assembled(const model::Field& field) {
+  fault(field.name,
+        fmt::format("field '{0}' was shared, which consists of the fields '{1}'; share these, or "
+                    "say `components: {2}` and no list in the configuration",
+                    field.name, fmt::join(field.parts, "', '"), field.components));
+}
+
+void Sharing::assemble(const std::string& part, int32_t block) {
+  for (const auto& name : catalogue_.assembled_from(part)) {
+    const auto& field = catalogue_.field(name);
+    const Shared* first = entry_of(field.parts.front(), block);
+    std::vector<const void*> data;
+    for (const auto& each : field.parts) {
+      const Shared* one = entry_of(each, block);
+      const bool is_alike = first != nullptr && one != nullptr && one->box == first->box &&
+                            one->level == first->level &&
+                            one->array.strides == first->array.strides &&
+                            one->array.extents == first->array.extents;
+      if (is_alike) data.push_back(one->array.data);
+    }
+    if (data.size() == field.parts.size()) {
+      auto like = first->array;
+      like.data = nullptr;
+      like.components = model::values_of(catalogue_.mesh(field.mesh), field);
+      put_parts(field, {first->level, block, first->box}, data, like);
+    } else if (entry_of(name, block) != nullptr) {
+      unshare(name, block);
+    }
+  }
 }
 
 void Sharing::begin_blocks(const std::string& name) {
-  if (catalogue_.find_field(name) == nullptr)
+  const auto* field = catalogue_.find_field(name);
+  if (field == nullptr)
     return fault(name, fmt::format("blocks of field '{}' were begun, but the catalogue does not "
                                    "have it{}",
                                    name, base::suggestion(name, catalogue_.field_names())));
+  if (!field->parts.empty()) return refuse_assembled(*field);
   auto& shared = shared_[name];
   if (shared.is_open)
     return fault(name,
@@ -318,14 +356,20 @@ std::vector<int32_t> Sharing::end_blocks(const std::string& name) {
     if (block.turn != shared.turn) left.push_back(number);
   for (const int32_t number : left) shared.blocks.erase(number);
   if (!left.empty()) ++version_;
+  for (const int32_t number : left) assemble(name, number);
   return left;
 }
 
-const model::Array* Sharing::find(const std::string& field, int32_t block) const {
+const Sharing::Shared* Sharing::entry_of(const std::string& field, int32_t block) const {
   const auto at = shared_.find(field);
   if (at == shared_.end()) return nullptr;
   const auto entry = at->second.blocks.find(block);
-  return entry == at->second.blocks.end() ? nullptr : &entry->second.array;
+  return entry == at->second.blocks.end() ? nullptr : &entry->second;
+}
+
+const model::Array* Sharing::find(const std::string& field, int32_t block) const {
+  const Shared* entry = entry_of(field, block);
+  return entry == nullptr ? nullptr : &entry->array;
 }
 
 const model::Array* Sharing::Finder::find(const std::string& field, int32_t block) {
@@ -352,12 +396,14 @@ void Sharing::move(const std::string& field, int32_t block, const std::byte* fro
   auto& data = entry->second.array.data;
   const auto* begin = static_cast<const std::byte*>(data);
   if (begin >= from && begin < from + size) data = to + (begin - from);
+  assemble(field, block);
 }
 
 void Sharing::unshare(const std::string& field, int32_t block) {
   const auto at = shared_.find(field);
   if (at != shared_.end()) at->second.blocks.erase(block);
   ++version_;
+  assemble(field, block);
 }
 
 void Sharing::set_domain(const std::string& mesh, const pillion_domain& domain) {
@@ -419,6 +465,8 @@ void Sharing::throw_fault() const {
 
 bool Sharing::is_of(const std::string& what, const std::set<std::string>& fields) const {
   if (fields.contains(what)) return true;
+  for (const auto& name : catalogue_.assembled_from(what))
+    if (fields.contains(name)) return true;
   const std::string mesh = what.substr(0, what.find('/'));  // coordinates have an axis behind it
   return std::any_of(fields.begin(), fields.end(),
                      [&](const auto& name) { return catalogue_.field(name).mesh == mesh; });
@@ -540,12 +588,16 @@ void Sharing::check_fields(const model::Mesh& mesh, const std::vector<std::strin
   const std::string& some = blocks.front().arrays.begin()->first;
   for (const auto& name : fields) {
     if (redistribution::have_same_cells(boxes_with(name), boxes_with(some))) continue;
+    const auto& parts = catalogue_.field(name).parts;
     for (const auto& block : blocks)
       if (!block.arrays.contains(name) && find(name, block.number()) == nullptr)
         base::fail(ErrorCode::Sharing,
-                   "block {} of mesh '{}' was shared without {}, which {} needed", block.number(),
+                   "block {} of mesh '{}' was shared without {}, which {} needed{}", block.number(),
                    mesh.name, model::name_of_geometry(name),
-                   model::is_geometry(name) ? "are" : "is");
+                   model::is_geometry(name) ? "are" : "is",
+                   parts.empty() ? ""
+                                 : fmt::format("; share all of '{}' in it, with the same strides",
+                                               fmt::join(parts, "', '")));
     base::fail(ErrorCode::Sharing,
                "fields '{}' and '{}' were shared on different cells of mesh '{}'; fields of one "
                "mesh may be cut differently, but a rank shares all of them on the same cells",

@@ -182,7 +182,16 @@ class Sharing {
                  const Spacing& spacing);
   void put_components(const model::Field& field, int32_t block, int64_t count,
                       std::span<const void* const> data, const Spacing& spacing);
+  /// The same of fields of one component each.
+  void put_parts(const model::Field& field, const Where& where, std::span<const void* const> data,
+                 const model::Array& like);
   void put(const std::string& field, const Where& where, const model::Array& array);
+  /// Makes a block of each field that has this one as a component, if all of its components have
+  /// one with the same strides; otherwise takes it back.
+  void assemble(const std::string& part, int32_t block);
+  [[nodiscard]] const Shared* entry_of(const std::string& field, int32_t block) const;
+  /// Notes that the components of such a field must be shared in its place.
+  void refuse_assembled(const model::Field& field);
   /// Throws for what is noted of these fields and their meshes.
   void throw_fault(const std::set<std::string>& fields) const;
   [[nodiscard]] bool is_of(const std::string& what, const std::set<std::string>& fields) const;

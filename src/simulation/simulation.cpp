@@ -69,6 +69,15 @@ Simulation::Simulation(run::Run& run, Parts parts, Link link, run::Supervisor su
   stages_.set_migration(migration_.get());
 }
 
+bool Simulation::uses(const std::string& field) const {
+  const auto& needed = stages_.needed();
+  const auto& catalogue = data_.catalogue();
+  if (needed.contains(field)) return catalogue.field(field).parts.empty();
+  const auto whole = catalogue.assembled_from(field);
+  return std::any_of(whole.begin(), whole.end(),
+                     [&](const auto& name) { return needed.contains(name); });
+}
+
 bool Simulation::set_units(const std::string& name, const std::string& units) {
   if (name == "time") {
     run_.configuration.time_units = units;

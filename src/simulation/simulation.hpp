@@ -39,10 +39,9 @@ class Simulation {
   Simulation(run::Run& run, Parts parts, Link link, run::Supervisor supervisor);
 
   [[nodiscard]] SharedData& data() { return data_; }
-  /// Whether an analysis or a condition needs a field.
-  [[nodiscard]] bool uses(const std::string& field) const {
-    return stages_.needed().contains(field);
-  }
+  /// Whether the program has to share a field: an analysis or a condition needs it, or a field that
+  /// has it as a component.
+  [[nodiscard]] bool uses(const std::string& field) const;
   /// Units that are known at run time only; false if there is no such thing.
   bool set_units(const std::string& name, const std::string& units);
   /// A scalar as of now. What does not fit is a fault of sharing until the first step, and a

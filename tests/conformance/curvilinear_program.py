@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A simulation on a ring, and in a thick shell of a cylinder, whose points move outwards. Ranks
-have several boxes each, which change at step 2; coordinates come in one array or in three."""
+have several boxes each, which change at step 2; coordinates are one field, of one
+array or two, or three fields."""
 
 import itertools
 import sys
+from contextlib import ExitStack
 
 import numpy as np
 import pillion
@@ -48,15 +50,19 @@ def boxes(cells, step, rank, ranks):
 
 def share(session, mesh, cells, step, kept):
     comm = session.communicator
-    with session.blocks(f"{mesh}_u"), session.blocks(f"{mesh}_x"):
+    names = ["shell_x", "shell_y", "shell_z"] if mesh == "shell" else [f"{mesh}_x"]
+    with ExitStack() as blocks:
+        for name in [f"{mesh}_u", *names]:
+            blocks.enter_context(session.blocks(name))
         for lo, hi in boxes(cells, step, comm.rank, comm.size):
             u, x = values(lo, hi, step), places(lo, hi, step)
             if FAULT and comm.rank == comm.size - 1 and step == int(FAULT[-1]):
                 x = x[::-1].copy()  # left-handed
-            apart = mesh == "shell"
+            apart = mesh == "shell" or step == 1
             x = [np.asfortranarray(x[..., c]) for c in range(x.shape[-1])] if apart else x
             session.share(f"{mesh}_u", u, lo)
-            session.share(f"{mesh}_x", x, lo)
+            for name, along in zip(names, x if mesh == "shell" else [x], strict=True):
+                session.share(name, along, lo)
             kept += [u, x]
 
 

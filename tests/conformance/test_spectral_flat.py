@@ -132,13 +132,35 @@ def shaped(frame: Frame, field: str) -> np.ndarray:
     return values[:, 0] if field == "pressure" else values
 
 
+PARTS = {"xyz": ["x", "y"], "velocity": ["vx", "vy"]}
+
+
+def in_parts(frame: Frame) -> Frame:
+    """Each component is a field of its own."""
+    values = dict(frame.values)
+    for name, parts in PARTS.items():
+        all_of_it = values.pop(name).reshape(len(frame["number"]), len(parts), -1)
+        values |= {part: all_of_it[:, c].copy() for c, part in enumerate(parts)}
+    return Frame(frame.step, frame.time, values)
+
+
 def scene(name: str) -> Scene:
     shape, _, apart = name.partition("-")
     catalogue = CATALOGUE.replace("SPACE", str(DIMENSIONS[shape]))
     analyses = ANALYSES + (WRITING + COMPRESSING if HAS_WRITE else "")
     analyses += (PYTHON if HAS_PYTHON else "") + (DRAWING if HAS_IMAGE else "")
-    arguments = ("--elements", 1, "--apart", int(bool(apart)))
-    return Scene(name, frames(shape), catalogue, analyses, "trajectory_driver", arguments)
+    arguments = ("--elements", 1, "--apart", int(apart == "apart"))
+    shared = frames(shape)
+    if apart == "parts":
+        shared = [in_parts(frame) for frame in shared]
+        analyses = analyses.replace("xyz", "sheet_coordinates")
+        catalogue = catalogue.replace("coordinates: xyz", "coordinates: [x, y]")
+        lines = [line for line in catalogue.splitlines() if "xyz:" not in line]
+        at = next(n for n, line in enumerate(lines) if "velocity:" in line)
+        lines[at] = "  velocity: {components: [vx, vy], units: m/s}"
+        lines += [f"  {n}: {{mesh: sheet, type: float64}}" for n in ("x", "y", "vx", "vy")]
+        catalogue = "\n".join(lines) + "\n"
+    return Scene(name, shared, catalogue, analyses, "trajectory_driver", arguments)
 
 
 DIVISIONS = ["slabs", "migrate", "sparse", "pieces"]
@@ -148,6 +170,9 @@ CASES = cases(
             DIVISIONS, [(1, 0, "slabs"), (3, 2, "pieces"), (2, 1, "slabs", "node")]
         ),
         "surface-apart": placements(DIVISIONS, [(3, 0, "migrate"), (2, 1, "pieces", "node")]),
+        "plane-parts": placements(
+            DIVISIONS, [(3, 2, "migrate"), (2, 0, "pieces"), (2, 1, "pieces", "node")]
+        ),
     }
 )
 
@@ -222,8 +247,9 @@ def test_files(played):
             assert names == ["/element", "/component2", "/point_y", "/point_x"]
             found = np.argsort(file["number"][...])
             for name in ("xyz", "velocity", "pressure", "number"):
+                stored = name if name in file else "sheet_coordinates"
                 np.testing.assert_array_equal(
-                    file[name][...][found], shaped(frame, name)[wanted], err_msg=name
+                    file[stored][...][found], shaped(frame, name)[wanted], err_msg=name
                 )
         _, blocks = raw[frame.step]
         number = np.concatenate([block["number"].ravel() for block in blocks])

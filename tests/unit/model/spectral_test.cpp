@@ -64,6 +64,58 @@ TEST_CASE("elements may have two dimensions, and coordinates two components or t
             .find("spectral elements have 2 or 3 dimensions, found 1") != std::string::npos);
 }
 
+TEST_CASE("coordinates and other fields may consist of fields of one component each") {
+  const std::string listed = "meshes: {box: {kind: spectral, order: 3, coordinates: [x, y, z]}}\n";
+  const std::string one = "{mesh: box, type: float32, units: m}\n";
+  const std::string parts = "fields:\n  velocity: {components: [x, x], units: m/s}\n  x: " + one +
+                            "  y: " + one + "  z: " + one;
+  for (const auto& catalogue :
+       {read(listed + parts).catalogue,
+        read(listed, "meshes: {box: {kind: spectral, order: 2}}\n" + parts).catalogue}) {
+    const auto& box = catalogue.mesh("box");
+    CHECK(box.coordinates == "box_coordinates");
+    const auto& field = catalogue.field("box_coordinates");
+    CHECK(field.parts == std::vector<std::string>{"x", "y", "z"});
+    CHECK(values_of(box, field) == 3 * 64);
+    CHECK(field.type == ElementType::Float32);
+    CHECK(field.units == "m");
+    CHECK(catalogue.field("velocity").units == "m/s");
+    CHECK(catalogue.field("velocity").mesh == "box");
+    CHECK(catalogue.assembled_from("x") == std::vector<std::string>{"box_coordinates", "velocity"});
+    CHECK(catalogue.assembled_from("y") == std::vector<std::string>{"box_coordinates"});
+    CHECK(catalogue.assembled_from("velocity").empty());
+  }
+  // A field that the user declares otherwise.
+  CHECK(read(listed + "fields: {velocity: {mesh: box, type: int32}}\n", listed + parts)
+            .catalogue.field("velocity")
+            .parts.empty());
+  CHECK(read("meshes: {box: {kind: spectral, order: 3}}\n", listed + parts)
+            .catalogue.mesh("box")
+            .coordinates.empty());
+  const std::pair<std::string, const char*> mistakes[] = {
+      {listed + "fields: {x: {mesh: box, type: float64}, y: {mesh: box, type: float64}}\n",
+       "f:1: unknown field 'z'"},
+      {listed + "fields:\n  x: " + one + "  y: " + one + "  z: {mesh: box, type: float64}\n",
+       "f:1: fields 'x' and 'z' cannot be components of one field: they differ in their mesh, type "
+       "or centering"},
+      {listed + parts + "  box_coordinates: {mesh: box, type: int32}\n",
+       "f:1: field 'box_coordinates' is in the catalogue, and the coordinates of a mesh that lists "
+       "their components have this name"},
+      {"meshes: {box: {kind: spectral, order: 3, coordinates: [x, y]}}\n" + parts,
+       "f:1: coordinates of mesh 'box' are a field of 3 real components at its points"},
+      {listed + parts + "  twice: {components: [velocity]}\n",
+       "f:7: field 'velocity' has several components, and cannot be one of 'twice'"},
+      {listed + parts + "  twice: {components: []}\n", "f:7: the list of components is empty"},
+      {listed + parts + "  twice: {components: [x], mesh: box}\n",
+       "f:7: field 'twice' has the mesh of its components; leave 'mesh' out"},
+  };
+  for (const auto& [text, expected] : mistakes) {
+    const auto error = error_of(text);
+    CAPTURE(error);
+    CHECK(error.find(expected) != std::string::npos);
+  }
+}
+
 TEST_CASE("the user's mesh replaces the program's, whose fields follow it") {
   const std::string finer = "meshes: {box: {kind: spectral, order: 7, coordinates: xyz}}\n";
   const auto catalogue = read(finer, mesh + fields).catalogue;

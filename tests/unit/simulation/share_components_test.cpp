@@ -19,10 +19,13 @@ model::Catalogue catalogue() {
       "fields:\n  u: {mesh: grid, type: float64, components: 3}\n"
       "  x: {mesh: atoms, type: float64, components: 3}\n"
       "  v: {mesh: elements, type: float64, components: 3}\n"
-      "  w: {mesh: cells, type: float64, components: 3, centering: point}\n",
+      "  w: {mesh: cells, type: float64, components: 3, centering: point}\n"
+      "  vx: {mesh: elements, type: float64}\n  vy: {mesh: elements, type: float64}\n"
+      "  velocity: {components: [vx, vy]}\n",
       "c", {});
   model::Catalogue out;
   out.read(root.find("meshes"), root.find("fields"));
+  out.settle_fields();
   return out;
 }
 
@@ -124,6 +127,51 @@ TEST_CASE("values at the points of cells are shared as one array for each compon
   CHECK(fault_of([&](Sharing& s) {
           s.share_items("w", 0, -1, {data, 0, nullptr});
         }) == "block 0 of field 'w' was shared with -1 points");
+}
+
+TEST_CASE("a field consists of others where these are shared alike") {
+  const auto fields = catalogue();
+  Sharing sharing(fields);
+  const Apart apart;
+  const auto data = apart.data();
+  const auto share = [&](const char* field, int64_t count, const void* from) {
+    sharing.share_items(model::MeshKind::Spectral, field, 0, count, from, PILLION_FLOAT64);
+  };
+  share("vx", 2, data[0]);
+  CHECK_FALSE(sharing.has("velocity"));
+  share("vy", 1, data[1]);
+  CHECK_FALSE(sharing.has("velocity"));
+  share("vy", 2, data[1]);
+  auto values = packed(sharing, "velocity", "elements");
+  for (size_t e = 0; e < 2; ++e)
+    for (size_t c = 0; c < 2; ++c)
+      for (size_t p = 0; p < 8; ++p)
+        CHECK(values[16 * e + 8 * c + p] == static_cast<double>(100 * c + 8 * e + p));
+  // Nothing but the place of a component changes.
+  const auto version = sharing.version();
+  share("vx", 2, data[2]);
+  CHECK(sharing.version() == version);
+  CHECK(packed(sharing, "velocity", "elements")[3] == 203);
+  const auto* from = reinterpret_cast<const std::byte*>(data[2]);
+  sharing.move("vx", 0, from, 16 * sizeof(double), reinterpret_cast<const std::byte*>(data[0]));
+  CHECK(packed(sharing, "velocity", "elements")[3] == 3);
+  // One element: two pieces of memory, though the second follows the first.
+  share("vx", 1, data[0]);
+  share("vy", 1, static_cast<const double*>(data[0]) + 8);
+  CHECK(sharing.find("velocity", 0)->is_apart());
+  values = packed(sharing, "velocity", "elements");
+  for (size_t p = 0; p < 16; ++p) CHECK(values[p] == static_cast<double>(p));
+  share("vx", 0, nullptr);
+  share("vy", 0, nullptr);
+  CHECK(sharing.has("velocity"));
+  sharing.unshare("vy", 0);
+  CHECK_FALSE(sharing.has("velocity"));
+  sharing.throw_fault();
+  CHECK(fault_of([&](Sharing& s) {
+          s.share_items(model::MeshKind::Spectral, "velocity", 0, 1, data[0], PILLION_FLOAT64);
+        }) ==
+        "field 'velocity' was shared, which consists of the fields 'vx', 'vy'; share these, "
+        "or say `components: 2` and no list in the configuration");
 }
 
 TEST_CASE("arrays that know their shape are shared by component") {
