@@ -13,6 +13,9 @@ import numpy as np
 import points_program as program
 import pytest
 from conftest import mpirun, read_table
+from vtkhdf_steps import check_run, leaves_of
+from vtkmodules.util.numpy_support import vtk_to_numpy
+from vtkmodules.vtkIOHDF import vtkHDFReader
 
 HERE = Path(__file__).parent
 TEXT = f"""
@@ -48,6 +51,15 @@ analyses:
     every: 1 steps
     stages: [statistics: {{fields: [ring_t]}}]
 """
+FILES = """\
+  vtk:
+    every: 1 steps
+    stages:
+      - write_vtkhdf: {fields: [t, v], durable: false}
+      - write_vtkhdf: {fields: [t], name: old, old_readers: true, durable: false}
+      - write_vtkhdf: {fields: [plane_t, plane_c], durable: false}
+      - write_vtkhdf: {fields: [ring_t, ring_x], durable: false}
+"""
 PLACES = {
     "inside": (3, 0, ""),
     "one": (1, 0, ""),
@@ -72,7 +84,7 @@ def run(folder: Path, build: Path, place: str, text: str, check: bool = True) ->
 @pytest.fixture(scope="module", params=PLACES)
 def results(request, build, tmp_path_factory):
     folder = tmp_path_factory.mktemp("points")
-    run(folder, build, request.param, TEXT)
+    run(folder, build, request.param, TEXT + FILES)
     report = json.loads((folder / "results/report.json").read_text())
     for analysis in report["analyses"]:
         assert analysis["publications"] == program.STEPS, analysis
@@ -148,6 +160,46 @@ def test_python_sees_one_more_point_than_cells(results):
         )
 
 
+def grid_at(path: Path):
+    reader = vtkHDFReader()
+    reader.SetFileName(str(path))
+    reader.Update()
+    return reader.GetOutput()
+
+
+def test_vtk_reads_values_at_points(results):
+    for name in ("cube", "plane", "ring"):
+        check_run(results / "vtk", name, program.STEPS)
+    for step in range(program.STEPS):
+        cube, plane, ring = (
+            grid_at(results / f"vtk/{name}_vtkhdf/{name}.{step:09}.vtkhdf")
+            for name in ("cube", "plane", "ring")
+        )
+        old = grid_at(results / f"vtk/old_vtkhdf/old.{step:09}.hdf")
+        assert cube.GetDimensions() == old.GetDimensions() == (8, 7, 6)
+        assert cube.GetBounds() == old.GetBounds() == (0, 3.5, 0, 6, 0, 1)
+        t = program.values([0] * 3, program.CUBE, step)
+        for found in (cube, old):
+            array = vtk_to_numpy(found.GetPointData().GetArray("t"))
+            np.testing.assert_array_equal(array, t.ravel("F"))
+        v = program.vectors([0] * 3, program.CUBE, step)
+        array = vtk_to_numpy(cube.GetPointData().GetArray("v"))
+        np.testing.assert_array_equal(array, v.reshape(-1, 3, order="F"))
+        for data, name, more in (
+            (plane.GetPointData(), "plane_t", 1),
+            (plane.GetCellData(), "plane_c", 0),
+        ):
+            wanted = program.values([0] * 2, program.PLANE, step, more)
+            np.testing.assert_array_equal(vtk_to_numpy(data.GetArray(name)), wanted.ravel("F"))
+        values = program.values([0] * 2, program.RING, step)
+        for part in leaves_of(ring):
+            x, y, _ = vtk_to_numpy(part.GetPoints().GetData()).T
+            i = np.rint(np.hypot(x, y) - 1).astype(int)
+            j = np.rint(np.arctan2(y, x) % (2 * np.pi) / 0.4).astype(int)
+            found = vtk_to_numpy(part.GetPointData().GetArray("ring_t"))
+            np.testing.assert_array_equal(found, values[i, j])
+
+
 @pytest.mark.parametrize(
     "stage, message",
     [
@@ -156,9 +208,18 @@ def test_python_sees_one_more_point_than_cells(results):
             "image: {draw: [slice: {field: t}]}",
             "field 't' has values at points of the uniform mesh",
         ),
+        (
+            "write_vtkhdf: {fields: [plane_t], old_readers: true}",
+            "ParaView 5.10 and 5.11 read no rectilinear meshes",
+        ),
+        (
+            "write_vtkhdf: {fields: [t, c], old_readers: true}",
+            "old readers take values at points and values in cells from files of their own",
+        ),
         ("write_hdf5: {fields: [t]}", "field 't' has values at points of the uniform mesh"),
     ],
 )
 def test_stages_of_cells_refuse_points(build, tmp_path, stage, message):
-    text = TEXT.split("analyses:")[0] + f"analyses: {{a: {{every: 1 steps, stages: [{stage}]}}}}\n"
+    text = TEXT.replace("  t: {", "  c: {mesh: cube, type: float64}\n  t: {")
+    text = text.split("analyses:")[0] + f"analyses: {{a: {{every: 1 steps, stages: [{stage}]}}}}\n"
     assert message in run(tmp_path, build, "one", text, check=False)

@@ -5,6 +5,7 @@ levels of refinement. They are described as raw files are, so both are read in t
 https://docs.vtk.org/en/latest/vtk_file_formats/vtkhdf_file_format/vtkhdf_specifications.html
 """
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,12 +15,14 @@ from pathlib import Path
 import numpy as np
 
 from pillion.datasets.file_arrays import Box
-from pillion.datasets.hdf5_arrays import h5py, opened, read_box
+from pillion.datasets.hdf5_arrays import h5py, opened
+from pillion.datasets.hdf5_blocks import Hdf5Box, Hdf5Rows
 from pillion.datasets.kept import Kept
 from pillion.datasets.raw_blocks import Arrays, RawArray, RawBlock, RawField, RawIndex
 from pillion.errors import Error
 
 GRID, LEVELS = "UnstructuredGrid", "OverlappingAMR"
+IMAGES = ("ImageData", "RectilinearGrid")  # arrays of whole meshes, which are divided in slabs
 POINTS = "Points"  # the dataset of coordinates
 _LAGRANGE, _LINEAR = {70: 2, 72: 3}, {9: 2, 12: 3}  # dimensions by VTK's types of cells
 _POLYHEDRA = {  # by the names of `Session.share_cells`
@@ -29,40 +32,7 @@ _POLYHEDRA = {  # by the names of `Session.share_cells`
     "polyhedron_faces": "PolyhedronToFaces",
 }
 _INDICES = np.dtype(np.int64)
-
-
-@dataclass(frozen=True)
-class Hdf5Rows(RawArray):
-    """An array that is some rows of a dataset; `offset` is the first of them."""
-
-    dataset: str = ""
-    components: int = 1  # of a row that are read
-    rows: int = 1  # for each item; only the first of them if there are no `points`
-    points: bool = False  # the rows of an item are its points, which lie behind its components
-
-    def read_box(self, box: Box, out: np.ndarray) -> None:
-        if out.size == 0:
-            return
-        (lo, hi), inner = box[0], math.prod(self.shape[1:])
-        if not self.points:
-            inner //= self.components
-        stride = self.rows * (1 if self.points else inner)
-        with opened(self.path) as file:
-            place = f"'{self.path}', dataset '{self.dataset}' cannot be read"
-            if self.dataset not in file:
-                raise Error(f"{place}: it has changed since it was looked at")
-            of = file[self.dataset]
-            span = (self.offset + lo * stride, self.offset + hi * stride)
-            row = [(0, extent) for extent in of.shape[1:]]
-            values = np.empty((span[1] - span[0], *of.shape[1:]), of.dtype.newbyteorder("="))
-            read_box(file, self.dataset, [span, *row], values)
-        values = values.reshape(len(values), -1)[:, : self.components]
-        if self.points:
-            values = values.reshape(hi - lo, self.rows, -1).transpose(0, 2, 1)
-        elif self.rows > 1:
-            values = values[:: self.rows]
-        values = values.reshape(hi - lo, *self.shape[1:])
-        out[...] = values[(slice(None), *(slice(a, b) for a, b in box[1:]))]
+_SLABS = 256  # at most, from which ranks get equal shares
 
 
 @dataclass(frozen=True)
@@ -71,7 +41,7 @@ class VtkField(RawField):
 
     group: str = ""  # of its dataset, in each level if there are levels
     dataset: str = ""
-    has_levels: bool = False
+    type: str = GRID
     components: int = 1
     rows: int = 1  # as in Hdf5Rows
     has_points_in_items: bool = False
@@ -81,13 +51,19 @@ class VtkField(RawField):
         return self.is_at_points or self.has_points_in_items
 
     def array_of(self, block: RawBlock) -> RawArray:
-        level = f"Level{block.level}/" if self.has_levels else ""
+        level = f"Level{block.level}/" if self.type == LEVELS else ""
+        dataset = f"VTKHDF/{level}{self.group}{self.dataset}"
+        box = self.box_of(block)
+        shape = (*(hi - lo for lo, hi in box), *self.inner)
+        if self.type in IMAGES:
+            corner = tuple(lo for lo, _ in box)
+            return Hdf5Box(block.path, self.dtype, shape, 0, dataset, corner)
         return Hdf5Rows(
             block.path,
             self.dtype,
-            (*(hi - lo for lo, hi in self.box_of(block)), *self.inner),
+            shape,
             block.offsets[self.is_of_points],
-            f"VTKHDF/{level}{self.group}{self.dataset}",
+            dataset,
             self.components,
             self.rows,
             self.has_points_in_items,
@@ -95,6 +71,8 @@ class VtkField(RawField):
 
     def expect_whole(self, index: RawIndex, shape: Sequence[int]) -> None:
         """Raises Error unless datasets have a row for all that the blocks have."""
+        if self.type in IMAGES:
+            return self._expect_shape(index, shape)
         needed: dict[str, int] = {}
         for block in index.blocks:
             array = self.array_of(block)
@@ -110,12 +88,21 @@ class VtkField(RawField):
                         f"and its blocks need {rows}"
                     )
 
+    def _expect_shape(self, index: RawIndex, shape: Sequence[int]) -> None:
+        with opened(index.path) as file:
+            found = file[f"VTKHDF/{self.group}{self.dataset}"].shape
+        if found != tuple(shape):
+            raise Error(
+                f"'{index.path}' cannot be read: its dataset '{self.group}{self.dataset}' has "
+                f"shape {list(found)}, and its mesh needs {list(shape)}"
+            )
+
 
 @dataclass(frozen=True)
 class VtkFile:
     """A file, whatever mesh it is read for."""
 
-    type: str  # GRID or LEVELS
+    type: str  # GRID, LEVELS or one of IMAGES
     arrays: dict[str, str]  # "PointData/" or "CellData/", by the names of arrays
     patches: tuple[str, ...]  # of a boundary that `write_vtkhdf` has written
 
@@ -125,9 +112,9 @@ def look_into_vtkhdf(path: Path) -> VtkFile | None:
     with opened(path) as file:
         top = file.get("VTKHDF")
         kind = _text(top.attrs.get("Type")) if isinstance(top, h5py.Group) else ""
-        if kind not in (GRID, LEVELS):
+        if kind not in (GRID, LEVELS, *IMAGES):
             return None
-        if "Steps" in top:
+        if "Steps" in top and kind not in IMAGES:
             raise Error(
                 f"'{path}' holds several steps, which are not read from unstructured grids and "
                 "levels; write a file for each step"
@@ -158,7 +145,8 @@ def field_of_vtkhdf(path: Path, name: str, of: VtkFile, kind: str, components: i
     with opened(path) as file:
         top = file["VTKHDF"]
         dataset = (top["Level0"] if of.type == LEVELS else top)[group + name]
-        in_file = math.prod(dataset.shape[1:])
+        axes = len(_cells_of(top)) if of.type in IMAGES else 1
+        in_file = math.prod(dataset.shape[axes:])
         found = min(components, in_file) if name == POINTS or kind == "spectral" else in_file
         inner: tuple[int, ...] = (found,) if found > 1 else ()
         at_points, rows = group != "CellData/", 1
@@ -174,7 +162,7 @@ def field_of_vtkhdf(path: Path, name: str, of: VtkFile, kind: str, components: i
             is_at_points=at_points and kind != "spectral",
             group=group,
             dataset=name,
-            has_levels=of.type == LEVELS,
+            type=of.type,
             components=found,
             rows=rows,
             has_points_in_items=at_points and kind == "spectral",
@@ -224,8 +212,11 @@ def _read(path: Path, kind: str, axes: int) -> RawIndex:
     with opened(path) as file:
         top = file["VTKHDF"]
         try:
-            if _text(top.attrs["Type"]) == LEVELS:
+            kind_of_file = _text(top.attrs["Type"])
+            if kind_of_file == LEVELS:
                 blocks = _boxes(path, top, axes)
+            elif kind_of_file in IMAGES:
+                blocks = _slabs(path, _cells_of(top))
             else:
                 blocks = _parts(path, file, kind)
         except (KeyError, IndexError, ValueError) as error:
@@ -248,6 +239,27 @@ def _boxes(path: Path, top: h5py.Group, axes: int) -> list[RawBlock]:
             first += math.prod(int(hi) + 1 - int(lo) for lo, hi in ends)
         level += 1
     return out
+
+
+def _cells_of(top: h5py.Group) -> tuple[int, ...]:
+    """Cells of an image or a rectilinear grid, [z, y, x]; without axes of one point."""
+    if "WholeExtent" in top.attrs:
+        ends = np.asarray(top.attrs["WholeExtent"], np.int64).reshape(3, 2)
+        cells = (ends[:, 1] - ends[:, 0]).tolist()
+    else:
+        cells = [len(top[f"{axis}Coordinates"]) - 1 for axis in "XYZ"]
+    while len(cells) > 1 and cells[-1] == 0:
+        cells.pop()
+    return tuple(cells[::-1])
+
+
+def _slabs(path: Path, cells: tuple[int, ...]) -> list[RawBlock]:
+    count = max(1, min(cells[0], _SLABS))
+    rest = tuple((0, n) for n in cells[1:])
+    edges = [cells[0] * n // count for n in range(count + 1)]
+    return [
+        RawBlock(path, ((lo, hi), *rest), (), is_box=True) for lo, hi in itertools.pairwise(edges)
+    ]
 
 
 def _starts(counts: np.ndarray, more: int = 0) -> list[int]:
@@ -358,6 +370,6 @@ def _geometry(path: Path, file: h5py.File) -> list[tuple[Arrays, Arrays]]:
 
 _indices: dict[tuple[str, int], Kept[RawIndex]] = {
     (kind, axes): Kept(partial(_read, kind=kind, axes=axes))
-    for kind in ("uniform", "curvilinear", "unstructured", "spectral")
+    for kind in ("uniform", "rectilinear", "curvilinear", "unstructured", "spectral")
     for axes in range(4)
 }

@@ -7,7 +7,7 @@ level, and within a level by place. Neighbours are mostly with one rank.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -69,7 +69,12 @@ def own_raw_blocks(index: RawIndex, rank: int, ranks: int) -> list[RawBlock]:
         index.blocks,
         key=lambda block: (block.id, block.level, *(lo for lo, _ in block.box)),
     )
-    return [blocks[n] for n in own_blocks([block.count for block in blocks], rank, ranks)]
+    own = [blocks[n] for n in own_blocks([block.count for block in blocks], rank, ranks)]
+    if len(own) > 1 and all(block.is_box and not block.offsets for block in own):
+        # Slabs of one array: points between them would count twice.
+        slab, end = own[0].box[0], own[-1].box[0][1]
+        return [replace(own[0], box=((slab[0], end), *own[0].box[1:]))]
+    return own
 
 
 def blocks_of_raw(index: RawIndex, field: RawField, rank: int, ranks: int) -> list[SharedBlock]:

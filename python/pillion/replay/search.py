@@ -182,7 +182,7 @@ class Search:
         for field, name in in_blocks.items():
             assert vtk is not None
             stored = stored_vtkhdf(path, name, vtk, self._used[field])
-            stored = replace(stored, is_coordinates=field in self._coordinates)
+            stored = replace(stored, is_coordinates=field in self._coordinates, faces=content.faces)
             self.found.append(Found(field, step, content.time, stored, content.scalars))
         domain = None if content.domain is None else domain_of(content.domain)
         for array in content.arrays:
@@ -201,10 +201,11 @@ class Search:
             self.found.append(Found(field, step, content.time, stored, content.scalars))
 
     def _fields_in_blocks(self, vtk: "VtkFile") -> dict[str, str]:
-        """The used fields of a file that has blocks, and their names in it. Particles have none.
-        Coordinates are the points of the file, unless they are there as a field, too.
+        """The used fields of a file that is read by blocks, and their names in it. Particles have
+        no blocks, and images need none unless values are at points. Coordinates are the points of
+        the file, unless they are there as a field, too.
         """
-        from pillion.datasets.vtkhdf_files import GRID, POINTS
+        from pillion.datasets.vtkhdf_files import GRID, IMAGES, POINTS
 
         out = {}
         for name, group in vtk.arrays.items():
@@ -214,6 +215,9 @@ class Search:
             ):
                 out[field] = name
         meshes = {self._used[field].mesh for field in out}
+        if vtk.type in IMAGES:
+            at_points = {of.mesh for of in self._used.values() if of.is_at_points}
+            return out if meshes & at_points else {}
         for field in self._coordinates:
             if field in self._used and self._used[field].mesh in meshes:
                 out.setdefault(field, POINTS)

@@ -58,15 +58,19 @@ def stored_vtkhdf(path: str, name: str, vtk: "VtkFile", field: Field) -> Stored:
     from pillion.datasets.vtkhdf_files import LEVELS, POINTS, field_of_vtkhdf, index_of_vtkhdf
 
     has_levels = vtk.type == LEVELS
-    kind = "uniform" if has_levels else field.mesh_kind
+    kinds = {
+        LEVELS: "uniform",
+        "ImageData": "uniform",
+        "RectilinearGrid": "rectilinear",
+    }  # by type of file
+    kind = kinds.get(vtk.type, field.mesh_kind)
     raw = field_of_vtkhdf(Path(path), name, vtk, kind, field.components)
-    axes = len(field.cells) or 1
-    index = index_of_vtkhdf(Path(path), kind, axes)
+    index = index_of_vtkhdf(Path(path), kind, len(field.cells) or 1)
     more = 1 if raw.is_at_points else 0
     shape: tuple[int, ...] = (index.points if more else index.items,)
-    if kind in ("uniform", "curvilinear"):
+    if kind in ("uniform", "rectilinear", "curvilinear"):
         boxes = [block.box for block in index.blocks if block.level == 0]
-        shape = tuple(max((box[a][1] for box in boxes), default=0) + more for a in range(axes))
+        shape = tuple(max(hi for _, hi in along) + more for along in zip(*boxes, strict=True))
         cells = sum(block.count for block in index.blocks if block.level == 0)
         if has_levels and field.is_partial and len(shape) == len(field.cells):
             shape = tuple(map(max, shape, field.cells[::-1]))

@@ -83,6 +83,32 @@ void put_rectilinear(Content& content, const pillion_mesh& mesh, bool is_first) 
   content.attributes.push_back({"/VTKHDF", "Dimensions", points});
 }
 
+/// The values of a block as runs that are contiguous in the file, which has `extent` values along
+/// each axis. A point belongs to the block whose cells begin there, so that each is written once.
+void put_runs(Dataset& of, const stage::Block& block, int32_t field, const int64_t (&extent)[3],
+              bool at_points) {
+  int64_t lo[3], hi[3];
+  for (int d = 0; d < 3; ++d) {
+    lo[d] = block.lo()[d];
+    hi[d] = block.hi()[d];
+    if (lo[d] >= hi[d]) return;
+    if (at_points && hi[d] + 1 == extent[d]) ++hi[d];
+  }
+  // Axes before this one are whole in the block.
+  int axis = 0;
+  while (axis < 2 && lo[axis] == 0 && hi[axis] == extent[axis]) ++axis;
+  const int64_t end[3] = {hi[0], hi[1], hi[2]}, begin[3] = {lo[0], lo[1], lo[2]};
+  const int64_t count =
+      (axis > 0 ? extent[0] : 1) * (axis > 1 ? extent[1] : 1) * (end[axis] - begin[axis]);
+  for (lo[2] = begin[2]; lo[2] < end[2]; axis == 2 ? lo[2] = end[2] : ++lo[2])
+    for (lo[1] = begin[1]; lo[1] < end[1]; axis >= 1 ? lo[1] = end[1] : ++lo[1]) {
+      hi[2] = axis == 2 ? end[2] : lo[2] + 1;
+      hi[1] = axis >= 1 ? end[1] : lo[1] + 1;
+      const int64_t first = lo[0] + extent[0] * (lo[1] + extent[1] * lo[2]);
+      of.pieces.push_back({count, box_values(block, field, lo, hi), first});
+    }
+}
+
 }  // namespace
 
 Content structured_content(const stage::Step& step, const Wanted& wanted) {
@@ -91,14 +117,25 @@ Content structured_content(const stage::Step& step, const Wanted& wanted) {
   if (is_rectilinear(mesh)) put_rectilinear(content, mesh, step.peer() == 0);
   else put_image(content, mesh, wanted.in_middle);
   const int32_t last = mesh.axes - 1;
+  const bool as_shared = wanted.has_points();
   for (size_t f = 0; f < wanted.names.size(); ++f) {
     const auto& field = wanted.fields[f];
-    auto of = dataset_of(
-        (wanted.in_middle ? "/VTKHDF/PointData/" : "/VTKHDF/CellData/") + wanted.names[f], field);
-    of.total = mesh.cells[last];
-    for (int32_t a = 0; a < last; ++a) of.row.insert(of.row.begin(), mesh.cells[a]);
+    const bool at_points = field.centering == PILLION_POINT;
+    auto of =
+        dataset_of((wanted.in_middle || at_points ? "/VTKHDF/PointData/" : "/VTKHDF/CellData/") +
+                       wanted.names[f],
+                   field);
+    int64_t extent[3] = {1, 1, 1};
+    for (int32_t a = 0; a <= last; ++a) extent[a] = mesh.cells[a] + (at_points ? 1 : 0);
+    if (as_shared) of.in_runs = of.row_bytes();
+    of.total = extent[last];
+    for (int32_t a = 0; a < last; ++a) of.row.insert(of.row.begin(), extent[a]);
     for (int32_t b = 0; b < step.block_count(wanted.input); ++b) {
       const auto block = step.block(wanted.input, b);
+      if (as_shared) {
+        put_runs(of, block, static_cast<int32_t>(f), extent, at_points);
+        continue;
+      }
       const int64_t first = block.lo()[last], count = block.hi()[last] - first;
       of.pieces.push_back(
           {count, box_values(block, static_cast<int32_t>(f), block.lo(), block.hi()), first});

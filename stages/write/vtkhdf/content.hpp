@@ -44,12 +44,12 @@ inline int64_t size_of(Element element) {
 /// are somewhere already. They are good while it and the memory are unchanged.
 using Source = std::function<ByteSpan(Bytes& memory)>;
 
-/// Rows of a dataset that this peer has.
+/// Rows of a dataset that this peer has; or values, if the dataset is given in runs of values.
 struct Piece {
   int64_t count = 0;
   Source source;
-  int64_t first = -1;  ///< among all rows; -1: behind the pieces of this peer, and those of the
-                       ///< peers before it
+  int64_t first = -1;  ///< among all; -1: behind the pieces of this peer, and those of the peers
+                       ///< before it
 };
 
 struct Dataset {
@@ -58,6 +58,7 @@ struct Dataset {
   std::vector<int64_t> row{};  ///< extents of a row; empty if it is one element
   std::vector<Piece> pieces{};
   int64_t total = -1;   ///< number of all rows, if pieces have `first`
+  int64_t in_runs = 0;  ///< bytes of a value, if pieces are runs of values
   std::string units{};  ///< empty if it has none
   std::string role{};   ///< VTK's `Attribute`; empty if it has none
 
@@ -66,6 +67,7 @@ struct Dataset {
     for (const auto n : row) bytes *= n;
     return bytes;
   }
+  [[nodiscard]] int64_t bytes_of_one() const { return in_runs > 0 ? in_runs : row_bytes(); }
 };
 
 struct Attribute {

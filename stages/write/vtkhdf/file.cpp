@@ -140,13 +140,14 @@ int64_t fill(const std::filesystem::path& path, const Content& content, const Sh
     for (const auto& piece : dataset.pieces) {
       const int64_t first = piece.first >= 0 ? piece.first : next;
       next += piece.count;
-      if (piece.count * dataset.row_bytes() == 0) continue;
+      const int64_t size = piece.count * dataset.bytes_of_one();
+      if (size == 0) continue;
       const auto bytes = piece.source(memory);
-      if (static_cast<int64_t>(bytes.size()) != piece.count * dataset.row_bytes())
+      if (static_cast<int64_t>(bytes.size()) != size)
         throw Error(ErrorCode::Internal, "rows of " + dataset.path + " have " +
                                              std::to_string(bytes.size()) + " bytes, not " +
-                                             std::to_string(piece.count * dataset.row_bytes()));
-      files.write(path, bytes, places[d] + first * dataset.row_bytes());
+                                             std::to_string(size));
+      files.write(path, bytes, places[d] + first * dataset.bytes_of_one());
     }
   }
   if (durable) files.sync();

@@ -354,8 +354,13 @@ void Grid::add_box(const pillion_mesh& mesh, const stage::Block& block) {
   add("Points", point_count,
       mesh.kind == PILLION_RECTILINEAR ? rectilinear_points(mesh, block)
                                        : curved_points(block.coordinates(), points));
-  for (size_t f = 0; f < wanted_.names.size(); ++f)
-    add(path_of(f), cell_count, box_values(block, static_cast<int32_t>(f), block.lo(), block.hi()));
+  for (size_t f = 0; f < wanted_.names.size(); ++f) {
+    const bool at_points = wanted_.fields[f].centering == PILLION_POINT;
+    int64_t end[3] = {block.hi()[0], block.hi()[1], block.hi()[2]};
+    for (int d = 0; d < axes && at_points; ++d) ++end[d];
+    add(path_of(f), at_points ? point_count : cell_count,
+        box_values(block, static_cast<int32_t>(f), block.lo(), end));
+  }
   if (has_.flags)
     add("CellData/vtkGhostType", cell_count, flag_values(block.raw().flags, cell_count));
 }

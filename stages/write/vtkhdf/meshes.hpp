@@ -2,6 +2,7 @@
 // Meshes of each kind as VTK has them: what a file of one step holds.
 #pragma once
 
+#include <algorithm>
 #include <pillion/stage.hpp>
 #include <string>
 #include <vector>
@@ -23,6 +24,11 @@ struct Wanted {
   bool is_split = false;                      ///< spectral elements become linear hexahedra
 
   [[nodiscard]] const pillion_field_description& mesh() const { return fields.front(); }
+  /// Whether some values are at points.
+  [[nodiscard]] bool has_points() const {
+    return std::any_of(fields.begin(), fields.end(),
+                       [](const auto& field) { return field.centering == PILLION_POINT; });
+  }
 };
 
 /// Of a mesh of boxes that are divided in slabs along its last axis: ImageData, or RectilinearGrid.

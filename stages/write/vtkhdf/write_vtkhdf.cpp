@@ -52,6 +52,7 @@ class WriteVtkhdf final : public stage::Stage {
   [[nodiscard]] stage::Input input_of() const;
   void find_places(const stage::Setup& setup);
   void check_names(const stage::Value& list) const;
+  void check_points(const stage::Setup& setup);
   [[nodiscard]] double memory() const;
   [[nodiscard]] std::string title() const;
   [[nodiscard]] std::string path_of(int64_t step) const;
@@ -96,6 +97,7 @@ WriteVtkhdf::WriteVtkhdf(stage::Setup& setup)
   wanted_.in_middle = is_for_old_readers() && !is_grid() && !has_levels();
   find_places(setup);
   check_names(setup["fields"]);
+  check_points(setup);
   if (!is_for_old_readers()) setup.product(name_ + ".vtkhdf");
   setup.product(name_ + suffix_ + ".series");
   setup.product(name_ + "_vtkhdf");
@@ -108,7 +110,11 @@ stage::Input WriteVtkhdf::input_of() const {
   const auto& mesh = fields_.mesh();
   auto names = fields_.names;
   if (wanted_.places == static_cast<int32_t>(names.size())) names.push_back(places_);
-  if (is_grid() || has_levels()) return stage::Input::as_shared(names).with_levels();
+  const bool has_points = wanted_.has_points();
+  if (is_grid() || has_levels() || has_points) {
+    auto input = stage::Input::as_shared(names).with_levels();
+    return has_points ? std::move(input).with_points() : input;
+  }
   return stage::Input::slabs(names, mesh.axes - 1);
 }
 
@@ -145,6 +151,17 @@ void WriteVtkhdf::check_names(const stage::Value& list) const {
       if (name == taken)
         list.fail("'" + name +
                   "' is what the file calls something else; give the field another name");
+}
+
+/// An image for old readers has values at points alone: its own, or in the middle of cells.
+void WriteVtkhdf::check_points(const stage::Setup& setup) {
+  if (!wanted_.in_middle || !wanted_.has_points()) return;
+  for (const auto& field : fields_.fields)
+    if (field.centering != PILLION_POINT)
+      setup["old_readers"].fail(
+          "old readers take values at points and values in cells from files of their own; write "
+          "them in two stages");
+  wanted_.in_middle = false;
 }
 
 /// The largest array that is rearranged, relative to all of them.
