@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every rank calculates the owner of its cells from the box around all of them, which one reduction
-// finds. One message for each pair of ranks has all that moves between them.
+// finds. One message for each pair of ranks has all that moves between them. With layers of copies,
+// ranks find first which of their cells are near those of others, and receivers join what arrives.
 #include "stagehost/cells_by_place.hpp"
 
 #include <algorithm>
@@ -10,6 +11,8 @@
 #include "comm/agreement.hpp"
 #include "layout/cell.hpp"
 #include "stagehost/block_geometry.hpp"
+#include "stagehost/cell_layers.hpp"
+#include "stagehost/joined_cells.hpp"
 
 namespace pillion::stagehost {
 
@@ -162,10 +165,11 @@ std::vector<Place> centres_of(const Block& block, const model::Mesh& mesh,
   return out;
 }
 
-/// The division of the box around the centres of all ranks. [collective]
-SpaceDivision division_of(const std::vector<std::vector<Place>>& centres,
-                          const ExecutionContext& context) {
-  std::array<double, 6> ends;  // greatest coordinates, and the least with the other sign
+/// The division of the box around the centres of all ranks, and whether all blocks with cells have
+/// ids of points. [collective]
+std::pair<SpaceDivision, bool> division_of(const std::vector<std::vector<Place>>& centres,
+                                           bool have_ids, const ExecutionContext& context) {
+  std::array<double, 7> ends;  // greatest coordinates, and the least with the other sign
   ends.fill(std::numeric_limits<double>::lowest());
   for (const auto& of_block : centres)
     for (const auto& centre : of_block)
@@ -173,10 +177,13 @@ SpaceDivision division_of(const std::vector<std::vector<Place>>& centres,
         ends[d] = std::max(ends[d], centre[d]);
         ends[d + 3] = std::max(ends[d + 3], -centre[d]);
       }
+  ends[6] = have_ids ? 0 : 1;
   context.fence->before_collective();
-  context.peers->reduce(ends.data(), 6, comm::Operation::Max);
+  context.peers->reduce(ends.data(), 7, comm::Operation::Max);
+  const bool all_have_ids = ends[6] == 0;
   if (ends[0] < -ends[3]) ends.fill(0);  // no rank has a cell
-  return {{-ends[3], -ends[4], -ends[5]}, {ends[0], ends[1], ends[2]}, context.peers->size()};
+  return {{{-ends[3], -ends[4], -ends[5]}, {ends[0], ends[1], ends[2]}, context.peers->size()},
+          all_have_ids};
 }
 
 /// What precedes the values of an array in a message.
@@ -261,34 +268,85 @@ void take_part(base::ByteReader& in, const Fields& fields, const std::string& me
   out.blocks.push_back(std::move(block));
 }
 
+/// Of a block: the cells that go to each rank as its own, and as copies.
+struct Parts {
+  std::map<int, std::vector<int64_t>> own, copies;
+};
+
+/// Whether all blocks that have cells have ids of points.
+bool have_ids(const std::vector<Block>& blocks, const std::string& mesh) {
+  return std::all_of(blocks.begin(), blocks.end(), [&](const Block& block) {
+    return block.box.volume() == 0 || geometry_of(block, model::point_ids_of(mesh)).extents[0] > 0;
+  });
+}
+
+/// By block. Copies that the program shares come only where no others do. [collective]
+std::vector<Parts> parts_of(const std::vector<Block>& blocks, std::vector<OwnedCells>& cells,
+                            int64_t layers, bool by_ids, const std::string& mesh,
+                            const ExecutionContext& context) {
+  std::vector<Parts> out(blocks.size());
+  if (layers > 0)
+    for (size_t b = 0; b < blocks.size(); ++b) {
+      cells[b].points = keys_of(blocks[b], mesh, by_ids);
+      const auto& flags = cells[b].topology.flags;
+      for (size_t c = 0; c < flags.size(); ++c)
+        if ((flags[c] & PILLION_CELL_DUPLICATE) != 0) cells[b].owners[c] = -1;
+    }
+  for (size_t b = 0; b < blocks.size(); ++b)
+    for (size_t c = 0; c < cells[b].owners.size(); ++c)
+      if (const int owner = cells[b].owners[c]; owner >= 0)
+        out[b].own[owner].push_back(static_cast<int64_t>(c));
+  if (layers == 0) return out;
+  const auto near = ranks_near(cells, layers, context);
+  for (size_t b = 0; b < blocks.size(); ++b)
+    for (size_t c = 0; c < near[b].size(); ++c)
+      for (const int rank : near[b][c]) out[b].copies[rank].push_back(static_cast<int64_t>(c));
+  return out;
+}
+
 }  // namespace
 
-model::MeshBlocks cells_by_place(const std::vector<Block>& blocks,
-                                 const std::vector<std::string>& names, const model::Mesh& mesh,
-                                 CheckedCells& checked, const ExecutionContext& context) {
-  const auto fields = fields_of(names, mesh, *context.catalogue);
+model::MeshBlocks cells_by_place(const std::vector<Block>& blocks, const layout::Request& request,
+                                 const model::Mesh& mesh, CheckedCells& checked,
+                                 const ExecutionContext& context) {
+  const auto fields = fields_of(request.fields, mesh, *context.catalogue);
+  const auto layers = static_cast<int64_t>(request.halo);
   const auto topologies = checked_topologies(blocks, mesh, checked);
   std::vector<std::vector<Place>> centres;
   for (size_t b = 0; b < blocks.size(); ++b)
     centres.push_back(centres_of(blocks[b], mesh, topologies[b]));
-  const auto division = division_of(centres, context);
-  std::map<int, base::ByteWriter> parts;
+  const auto [division, by_ids] = division_of(centres, have_ids(blocks, mesh.name), context);
+  std::vector<OwnedCells> cells;
   for (size_t b = 0; b < blocks.size(); ++b) {
-    std::map<int, std::vector<int64_t>> cells;
-    for (size_t c = 0; c < centres[b].size(); ++c)
-      cells[division.rank_of(centres[b][c])].push_back(static_cast<int64_t>(c));
-    for (const auto& [peer, of_peer] : cells)
-      put_part(blocks[b], fields, mesh.name, topologies[b], of_peer, parts[peer]);
+    cells.push_back({topologies[b], {}, {}});
+    for (const auto& centre : centres[b]) cells[b].owners.push_back(division.rank_of(centre));
   }
+  const auto moves = parts_of(blocks, cells, layers, by_ids, mesh.name, context);
+  std::map<int, base::ByteWriter> parts;
+  for (const bool is_copy : {false, true})
+    for (size_t b = 0; b < blocks.size(); ++b)
+      for (const auto& [peer, of_peer] : is_copy ? moves[b].copies : moves[b].own) {
+        parts[peer].put(is_copy);
+        put_part(blocks[b], fields, mesh.name, topologies[b], of_peer, parts[peer]);
+      }
   std::vector<pillion_message> messages;
   for (const auto& [peer, part] : parts)
     messages.push_back({peer, 0, part.bytes().size(), part.bytes().data()});
   const auto received = stagehost::exchange(messages, context);
-  model::MeshBlocks out;
-  out.kind = mesh.kind;
+  model::MeshBlocks out, copies;
   for (const auto& [peer, bytes] : received.bytes)
-    for (base::ByteReader in(bytes); !in.done();)
-      take_part(in, fields, mesh.name, context.peers->rank(), out);
+    for (base::ByteReader in(bytes); !in.done();) {
+      auto& to = in.get<bool>() ? copies : out;
+      take_part(in, fields, mesh.name, context.peers->rank(), to);
+    }
+  if (layers > 0 && !out.blocks.empty()) {
+    const size_t own = out.blocks.size();
+    for (auto& block : copies.blocks) out.blocks.push_back(std::move(block));
+    model::MeshBlocks joint;
+    joint.blocks.push_back(joined(out.blocks, own, mesh.name, by_ids, joint));
+    out = std::move(joint);
+  }
+  out.kind = mesh.kind;
   return out;
 }
 

@@ -30,10 +30,12 @@ base::Bytes subset_of(const model::Topology& whole, const std::vector<int64_t>& 
                       std::vector<int64_t>& points);
 
 /// The cells whose centres, the means of their points, lie in this rank's part of the box around
-/// all centres. There is one block for each block that has such cells. Arrays of `fields`, points,
-/// ids and flags come with them. `blocks` have all these. [collective over the peers]
+/// all centres. There is one block for each block that has such cells. Arrays of the request's
+/// fields, points, ids and flags come with them. With a halo there is one block of them all, in
+/// which copies of as many layers of cells around them follow. `blocks` have all these.
+/// [collective over the peers]
 model::MeshBlocks cells_by_place(const std::vector<model::Block>& blocks,
-                                 const std::vector<std::string>& fields, const model::Mesh& mesh,
+                                 const layout::Request& request, const model::Mesh& mesh,
                                  CheckedCells& checked, const ExecutionContext& context);
 
 }  // namespace pillion::stagehost

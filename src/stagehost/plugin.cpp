@@ -123,7 +123,7 @@ void check_sizes(const pillion_stage_sizes* theirs, const fs::path& path) {
   }
 }
 
-const pillion_stage_table* describe(void* library, const fs::path& path) {
+const pillion_stage_table* table_of(void* library, const fs::path& path) {
   const auto function =
       reinterpret_cast<pillion_stage_describe_function>(dlsym(library, "pillion_stage_describe"));
   if (function == nullptr)
@@ -164,7 +164,7 @@ Plugin::Plugin(const std::string& name, const base::Value& place, const std::str
     base::fail(ErrorCode::Plugin, "{}: stage '{}' cannot be loaded: {}", place.place(), name,
                dlerror());
   library_ = std::shared_ptr<void>(handle, [](void* h) { dlclose(h); });
-  table_ = describe(handle, path_);
+  table_ = table_of(handle, path_);
 }
 
 }  // namespace pillion::stagehost

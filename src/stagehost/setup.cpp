@@ -177,10 +177,10 @@ void check_cells_by_place(const pillion_setup& setup, const Request& request,
                     "unstructured mesh '{}', whose cells need no position: they lie where their "
                     "points are",
                     request.position, request.fields.front(), mesh));
-  if (request.halo != 0)
+  if (!(request.halo >= 0) || request.halo > 1e6 || request.halo != std::floor(request.halo))
     place.fail(
-        fmt::format("field '{}' is on the unstructured mesh '{}', whose cells come by place "
-                    "without copies of others; the halo must be 0, it is {}",
+        fmt::format("field '{}' is on the unstructured mesh '{}', whose halo is a number of layers "
+                    "of cells: 0, 1, 2 or more; it is {}",
                     request.fields.front(), mesh, request.halo));
   if (!request.select.empty()) setup.parameters.fail("cells of a mesh cannot be selected from");
 }

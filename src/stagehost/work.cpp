@@ -382,8 +382,7 @@ Input bring(const Request& request, const Publication& publication, const Execut
   if (how.mesh.kind == model::MeshKind::Unstructured) {
     const auto blocks = blocks_for(mine.blocks, how, input);
     input.places.clear();
-    movers.moved =
-        cells_by_place(blocks, request.fields, how.mesh, movers.checked_to_move, context);
+    movers.moved = cells_by_place(blocks, request, how.mesh, movers.checked_to_move, context);
     describe_blocks(movers.moved.blocks, nullptr, how, movers.together, input);
     add_geometry(movers.moved.blocks, how.mesh, movers.checked, input);
     return input;

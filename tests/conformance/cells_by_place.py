@@ -1,18 +1,33 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A stage that writes what it has of the mesh of mixed_cells.py, in the layout by place."""
+"""Stages that write what they have of the mesh of mixed_cells.py, in the layout by place, without
+copies of cells and with one or two layers of them."""
 
 import numpy as np
 import pillion
 
 
-@pillion.stage(["u", "w"], layout="spatial")
-def record(step):
+def save(step, layers):
     for block in step.blocks:
         cells = block.connectivity
         found = {name: getattr(cells, name) for name in cells.__dataclass_fields__}
         found = {name: values for name, values in found.items() if values is not None}
         flags = np.zeros(block.count, np.uint8) if block.flags is None else block.flags
         np.savez(
-            f"cells.{step.index}.{step.peer}.{block.number}.npz",
+            f"cells.{layers}.{step.index}.{step.peer}.{block.number}.npz",
             **found, u=block["u"], w=block["w"], flags=flags, coordinates=block.coordinates,
         )  # fmt: skip
+
+
+@pillion.stage(["u", "w"], layout="spatial")
+def record(step):
+    save(step, 0)
+
+
+@pillion.stage(["u", "w"], layout="spatial", halo=1)
+def record_near(step):
+    save(step, 1)
+
+
+@pillion.stage(["u", "w"], layout="spatial", halo=2)
+def record_far(step):
+    save(step, 2)

@@ -11,6 +11,7 @@ FAULT = sys.argv[1] if len(sys.argv) > 1 else ""
 STEPS = mixed.STEPS
 # "still:N": the mesh of step 0 for N steps, shared once; "again:N": shared anew at each of them.
 # "until:N": N steps and a checkpoint; "from:N": from step N on, from the checkpoint.
+# "nameless:N": N steps, and points without ids.
 HOW, _, COUNT = FAULT.partition(":")
 FIRST, IS_STILL = (int(COUNT) if HOW == "from" else 0), HOW in ("still", "again")
 if COUNT:
@@ -66,8 +67,9 @@ def share(session, step):
             if FAULT and comm.rank == comm.size - 1 and block == 1:
                 spoil(found, step)
             flags = np.array([0] * len(own) + [1] * len(copies), np.uint8)
-            session.share_points("box", mixed.positions(step)[used].reshape(-1, 3), block=block,
-                                 ids=np.array(used, np.int64))  # fmt: skip
+            ids = None if HOW == "nameless" else np.array(used, np.int64)
+            at = mixed.positions(step)[used].reshape(-1, 3)
+            session.share_points("box", at, block=block, ids=ids)
             session.share_cells("box", **found, block=block, flags=flags)
             u = mixed.at_cells(step)[numbers].copy() if numbers else np.zeros(0)
             u[len(own) :] = 1e30  # copies must not count

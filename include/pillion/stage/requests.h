@@ -45,7 +45,7 @@ typedef struct pillion_input_request {
   int32_t layout;
   const char* key;      /**< BY_KEY: an integer field of the mesh, one of each item */
   const char* position; /**< SPATIAL: a field with 3 components; of cells, NULL */
-  double halo;          /**< SPATIAL: distance in the mesh's units of length; of cells, 0 */
+  double halo;          /**< SPATIAL: distance in units of length; of cells, layers of them */
   const char* select;   /**< BY_KEY, SPATIAL: an integer field to select by, or NULL for all */
   const int64_t* select_values; /**< values of `select` that are wanted */
   int32_t select_count;

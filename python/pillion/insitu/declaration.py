@@ -35,7 +35,7 @@ class Input:
             Any mesh: "as_shared" (as the simulation shares them; never moved within a side).
             Particles and spectral elements: "by_key" (always at the owner of the key).
             Particles: "spatial" (by place, with copies of all within `halo`). Unstructured meshes:
-            the same without `position` and `halo`; the centres of cells decide.
+            the same without `position`; the centres of cells decide.
             Uniform meshes: "blocks" (one per peer, close to cubes), "slabs" (cut along `axis`
             alone), "pencils" (whole along `axis`) or "powers_of_two" (boxes of `2**sides` cells).
             The layout "transform" is slabs along the last axis, or pencils if planes are few.
@@ -44,7 +44,8 @@ class Input:
         sides: exponents of "powers_of_two", for all axes or for each.
         key: an integer field of the mesh, one for each item, for "by_key".
         position: a field with 3 components, for "spatial".
-        halo: a distance in the mesh's units of length, for "spatial".
+        halo: for "spatial", a distance in the mesh's units of length; of unstructured meshes, the
+            number of layers of cells that are copied, see `Block.flags`.
         select: an integer field of particles to select by.
         values: the values of `select` to keep.
         levels: whether blocks may be of several levels of refinement and cells missing, for
