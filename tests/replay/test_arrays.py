@@ -5,6 +5,7 @@ any number of ranks, also more than there are planes."""
 
 import h5py
 import numpy as np
+import pillion
 import pytest
 from conftest import read_table
 from replaying import needs_hdf5, read_seen, replay, write_hdf5, write_npy
@@ -202,3 +203,34 @@ def test_a_filter_that_is_not_the_library_s_own(build, tmp_path):
     replay(build, tmp_path, 1, "s1.h5", "c.yaml")
     table = read_table(tmp_path / "results/a/statistics_gas.csv")
     assert table["max"][0] == values.max()
+
+
+COMPONENTS = """
+output: results
+meshes: {grid: {kind: uniform, cells: [4, 5, 6]}}
+fields:
+  vx: {mesh: grid, type: float64}
+  vy: {mesh: grid, type: float64}
+  vz: {mesh: grid, type: float64}
+  velocity: {components: [vx, vy, vz]}
+analyses: {a: {stages: [write_raw: {fields: [velocity, vy], durable: false}]}}
+"""
+
+
+def test_a_vector_that_consists_of_fields(build, tmp_path):
+    """Files have it whole, in either order of memory; one component is there on its own, too."""
+    rng = np.random.default_rng(8)
+    v, vy = rng.normal(size=(4, 6, 5, 4, 3)), rng.normal(size=(6, 5, 4))
+    write_npy(tmp_path / "f", "velocity", 0, v[0])
+    write_npy(tmp_path / "f", "velocity", 1, np.asfortranarray(v[1]))
+    write_hdf5(tmp_path / "f/a_2.h5", {"velocity": v[2]})
+    write_npy(tmp_path / "f", "velocity", 3, v[3])
+    write_npy(tmp_path / "f", "vy", 3, vy)
+    (tmp_path / "c.yaml").write_text(COMPONENTS)
+    replay(build, tmp_path, 3, "f", "c.yaml")
+    v[3, ..., 1] = vy
+    found = pillion.results(tmp_path / "results")
+    for step in range(4):
+        values = found.at("a/grid", step)
+        np.testing.assert_array_equal(values["velocity"].values, v[step])
+        np.testing.assert_array_equal(values["vy"].values, v[step, ..., 1])

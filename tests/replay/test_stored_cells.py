@@ -84,15 +84,15 @@ def run_elements(folder: Path, build: Path, place: str, text: str) -> None:
     )
 
 
+ALL_FIELDS = "xyz, velocity, pressure, number, drift"
 LIVE["elements"] = (
     run_elements,
     "output: results\nSIDECARS\n" + ELEMENTS + OF_ELEMENTS,
     (
-        files(box="xyz, velocity, pressure, number, drift")
+        files(box=ALL_FIELDS)
         + vtk(whole="velocity, pressure, number, drift")
-        + vtk(", elements: split", pieces="xyz, velocity, pressure, number, drift").replace(
-            "vtk:", "pieces:"
-        )
+        + vtk(", elements: split", pieces=ALL_FIELDS).replace("vtk:", "pieces:")
+        + files("hdf5", RAW.replace("write_raw", "write_hdf5"), box=ALL_FIELDS)
     ).replace("    every: 1 steps\n", ""),
     16,
 )
@@ -115,7 +115,7 @@ def check_again(live, build, folder: Path, stored: str, ranks: int, sidecars: st
         text = text.replace(", at: simulation", "").replace(", at: sidecar", "")
     (folder / "c.yaml").write_text(text)
     replay(build, folder, ranks, results / stored, "c.yaml")
-    written = ("files", "vtk", "pieces")
+    written = ("files", "vtk", "pieces", "hdf5")
     tables = sorted(path for path in results.rglob("*.csv") if path.parent.name not in written)
     assert len(tables) >= least
     for path in tables:
@@ -128,8 +128,8 @@ def test_replayed(live, build, tmp_path, ranks, sidecars):
     check_again(live, build, tmp_path, "files", ranks, sidecars)
 
 
-def test_replayed_from_vtkhdf(live, build, tmp_path):
-    for stored, sidecars in (("vtk", "{ranks: 1}"), ("pieces", "{}")):
+def test_replayed_from_hdf5(live, build, tmp_path):
+    for stored, sidecars in (("vtk", "{ranks: 1}"), ("pieces", "{}"), ("hdf5", "{}")):
         if (live[0] / stored).exists():
             (tmp_path / stored).mkdir()
             check_again(live, build, tmp_path / stored, stored, 3, sidecars)

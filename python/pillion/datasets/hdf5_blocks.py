@@ -3,15 +3,20 @@
 of raw files are.
 """
 
+import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from pillion.datasets.file_arrays import Box
 from pillion.datasets.hdf5_arrays import opened, read_box
-from pillion.datasets.raw_blocks import RawArray
+from pillion.datasets.raw_blocks import RawArray, RawBlock, RawField, RawIndex
 from pillion.errors import Error
+
+_SLABS = 256  # at most, from which ranks get equal shares
 
 
 @dataclass(frozen=True)
@@ -62,3 +67,21 @@ class Hdf5Box(RawArray):
         with opened(self.path) as file:
             read_box(file, self.dataset, part, values)
         out[...] = values
+
+
+@dataclass(frozen=True)
+class Hdf5Elements(RawField):
+    """A field that is a dataset with a row for each spectral element."""
+
+    def array_of(self, block: RawBlock) -> RawArray:
+        lo, hi = block.box[0]
+        return Hdf5Box(block.path, self.dtype, (hi - lo, *self.inner), 0, self.name, (lo,))
+
+
+def slabs_of(path: Path, extents: Sequence[int], is_box: bool = True) -> RawIndex:
+    """Blocks of arrays of these extents, along the first of them."""
+    count = max(1, min(extents[0], _SLABS))
+    rest = tuple((0, n) for n in extents[1:])
+    edges = [extents[0] * n // count for n in range(count + 1)]
+    boxes = [((lo, hi), *rest) for lo, hi in itertools.pairwise(edges)]
+    return RawIndex(path, tuple(RawBlock(path, box, (), is_box=is_box) for box in boxes), None)

@@ -5,7 +5,6 @@ levels of refinement. They are described as raw files are, so both are read in t
 https://docs.vtk.org/en/latest/vtk_file_formats/vtkhdf_file_format/vtkhdf_specifications.html
 """
 
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ import numpy as np
 
 from pillion.datasets.file_arrays import Box
 from pillion.datasets.hdf5_arrays import h5py, opened
-from pillion.datasets.hdf5_blocks import Hdf5Box, Hdf5Rows
+from pillion.datasets.hdf5_blocks import Hdf5Box, Hdf5Rows, slabs_of
 from pillion.datasets.kept import Kept
 from pillion.datasets.raw_blocks import Arrays, RawArray, RawBlock, RawField, RawIndex
 from pillion.errors import Error
@@ -32,7 +31,6 @@ _POLYHEDRA = {  # by the names of `Session.share_cells`
     "polyhedron_faces": "PolyhedronToFaces",
 }
 _INDICES = np.dtype(np.int64)
-_SLABS = 256  # at most, from which ranks get equal shares
 
 
 @dataclass(frozen=True)
@@ -216,7 +214,7 @@ def _read(path: Path, kind: str, axes: int) -> RawIndex:
             if kind_of_file == LEVELS:
                 blocks = _boxes(path, top, axes)
             elif kind_of_file in IMAGES:
-                blocks = _slabs(path, _cells_of(top))
+                return slabs_of(path, _cells_of(top))
             else:
                 blocks = _parts(path, file, kind)
         except (KeyError, IndexError, ValueError) as error:
@@ -251,15 +249,6 @@ def _cells_of(top: h5py.Group) -> tuple[int, ...]:
     while len(cells) > 1 and cells[-1] == 0:
         cells.pop()
     return tuple(cells[::-1])
-
-
-def _slabs(path: Path, cells: tuple[int, ...]) -> list[RawBlock]:
-    count = max(1, min(cells[0], _SLABS))
-    rest = tuple((0, n) for n in cells[1:])
-    edges = [cells[0] * n // count for n in range(count + 1)]
-    return [
-        RawBlock(path, ((lo, hi), *rest), (), is_box=True) for lo, hi in itertools.pairwise(edges)
-    ]
 
 
 def _starts(counts: np.ndarray, more: int = 0) -> list[int]:
@@ -297,12 +286,12 @@ def _parts(path: Path, file: h5py.File, kind: str) -> list[RawBlock]:
 
 
 def _boxes_of_parts(path: Path, file: h5py.File, kind: str, parts: int) -> list[Box] | None:
-    """The boxes of curvilinear blocks, as the stage `write_vtkhdf` stores them."""
-    if kind != "curvilinear":
+    """The boxes of curvilinear or rectilinear blocks, as the stage `write_vtkhdf` stores them."""
+    if kind not in ("curvilinear", "rectilinear"):
         return None
     if "block_boxes" not in file or len(file["block_boxes"]) != parts:
         raise Error(
-            f"'{path}' cannot be read for a curvilinear mesh: it lacks the dataset 'block_boxes' "
+            f"'{path}' cannot be read for a {kind} mesh: it lacks the dataset 'block_boxes' "
             "with the box of each part, which write_vtkhdf writes"
         )
     return [

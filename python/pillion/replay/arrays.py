@@ -42,12 +42,14 @@ class Stored:
     step: int = 0  # in an IDX dataset
     parts: tuple[str, ...] = ()  # in IDX, plotfiles and openPMD, what makes up this one
     levels: int = 1  # of refinement; the shape is that of the coarsest
-    raw: RawField | None = None  # in raw files, and in VTKHDF files with blocks
+    raw: RawField | None = None  # if it is read by blocks as raw files are
     domain: Domain | None = None  # of particles, if the file says it
     faces: tuple[np.ndarray, ...] = ()  # of a rectilinear mesh, by axis, if the file says it
     kind: str = ""  # of the mesh, in files with blocks
     patches: tuple[str, ...] = ()  # of a mesh that is a boundary, in raw files
     is_coordinates: bool = False  # of the points of a curvilinear mesh
+    whole: "Stored | None" = None  # the vector that this is a component of
+    component: int = 0  # of the whole
     is_beside: bool = False  # several datasets may have it: coordinates that no stage was to write
 
     @property
@@ -58,7 +60,7 @@ class Stored:
     @property
     def is_in_blocks(self) -> bool:
         """Whether it can be read block by block, as its mesh may require."""
-        return self.format in ("raw", "plotfile", "vtkhdf", "nek")
+        return self.format == "plotfile" or self.raw is not None
 
     @property
     def place(self) -> str:
@@ -76,8 +78,12 @@ class Stored:
         assert self.raw is not None
         if self.format == "nek":
             return index_of_nek(self.file)
-        if self.format != "vtkhdf":
+        if self.format == "raw":
             return index_of(self.file)
+        if self.format == "hdf5":
+            from pillion.datasets.hdf5_blocks import slabs_of
+
+            return slabs_of(self.file, self.shape[:1], is_box=False)
         from pillion.datasets.vtkhdf_files import index_of_vtkhdf
 
         return index_of_vtkhdf(self.file, self.kind, len(self.shape) - len(self.raw.inner))

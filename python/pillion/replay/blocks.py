@@ -70,8 +70,8 @@ def own_raw_blocks(index: RawIndex, rank: int, ranks: int) -> list[RawBlock]:
         key=lambda block: (block.id, block.level, *(lo for lo, _ in block.box)),
     )
     own = [blocks[n] for n in own_blocks([block.count for block in blocks], rank, ranks)]
-    if len(own) > 1 and all(block.is_box and not block.offsets for block in own):
-        # Slabs of one array: points between them would count twice.
+    if len(own) > 1 and not any(block.offsets for block in own):
+        # Slabs of one array. Points between them would count twice.
         slab, end = own[0].box[0], own[-1].box[0][1]
         return [replace(own[0], box=((slab[0], end), *own[0].box[1:]))]
     return own

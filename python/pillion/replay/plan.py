@@ -13,6 +13,7 @@ from pillion.datasets.raw_blocks import RawField
 from pillion.errors import Error
 from pillion.insitu.catalogue import Field
 from pillion.replay.arrays import Stored, expect_array
+from pillion.replay.components import assembled_in, components_of
 from pillion.replay.frames import Frame, Names, make_frames
 from pillion.replay.options import Options
 from pillion.replay.search import Search, find_files
@@ -31,7 +32,11 @@ def make_plan(
     names = Names(fields, options.names)
     files = find_files(options.files)
     entries = _entries(options.configuration)
-    search = Search(names, used, options.steps, _coordinates(entries))
+    assembled = assembled_in(entries, fields)
+    wholes = {
+        name: fields[name] for name, of in assembled.items() if not used.keys().isdisjoint(of)
+    }
+    search = Search(names, used | wholes, options.steps, _coordinates(entries))
     for file in files:
         search.look_into(file)
     if search.coarse:
@@ -40,7 +45,8 @@ def make_plan(
             + ", ".join(map(str, sorted(search.coarse)))
         )
     about = gather_about(options.files, options.about)
-    frames = make_frames(search.found, used, names, about, options.time_per_step)
+    found = search.found + components_of(search.found, assembled)
+    frames = make_frames(found, used, names, about, options.time_per_step)
     declared = _declared_scalars(options.configuration)
     for frame in frames:
         frame.scalars = {n: value for n, value in frame.scalars.items() if n in declared}
@@ -266,5 +272,11 @@ def _declared_scalars(configuration: str) -> set[str]:
 def _coordinates(entries: Mapping[str, Any]) -> set[str]:
     """The fields that meshes name as their coordinates."""
     meshes = entries.get("meshes")
-    of = [mesh for mesh in meshes.values() if isinstance(mesh, dict)] if meshes else []
-    return {str(mesh["coordinates"]) for mesh in of if isinstance(mesh.get("coordinates"), str)}
+    of = {name: mesh.get("coordinates") for name, mesh in _maps(meshes)}
+    named = {found for found in of.values() if isinstance(found, str)}
+    return named | {f"{name}_coordinates" for name, found in of.items() if isinstance(found, list)}
+
+
+def _maps(entries: Any) -> list[tuple[str, dict[str, Any]]]:
+    found = entries.items() if isinstance(entries, dict) else ()
+    return [(str(name), entry) for name, entry in found if isinstance(entry, dict)]

@@ -19,7 +19,15 @@ from pillion.insitu.catalogue import Field
 from pillion.insitu.session import Session
 from pillion.insitu.step import Domain
 from pillion.replay.agreement import together
-from pillion.replay.arrays import COMPONENTS, Arrangement, Part, Stored, arrange, part_of
+from pillion.replay.arrays import (
+    COMPONENTS,
+    Arrangement,
+    Dimension,
+    Part,
+    Stored,
+    arrange,
+    part_of,
+)
 from pillion.replay.blocks import (
     CellSharing,
     SharedBlock,
@@ -59,6 +67,8 @@ class FieldReader:
         if out.size == 0:
             return 0
         assert stored.dtype is not None
+        if stored.whole is not None:
+            return self._read_component(stored, stored.whole, arrangement, part, out)
         if stored.format == "idx":
             return self._read_idx(stored, part, out)
         if stored.format in ("hdf5", "openpmd"):
@@ -72,6 +82,23 @@ class FieldReader:
             extents = [dimension.extent for dimension in arrangement]
             read_box(stored.file, stored.offset, stored.dtype, extents, part, out)
         return out.size * stored.dtype.itemsize
+
+    def _read_component(
+        self,
+        stored: Stored,
+        whole: Stored,
+        arrangement: Arrangement,
+        part: Part,
+        out: np.ndarray,
+    ) -> int:
+        """Reads all components, and keeps one."""
+        count = whole.shape[-1]
+        axis = 0 if stored.fortran else out.ndim
+        values = np.empty((*out.shape[:axis], count, *out.shape[axis:]), out.dtype)
+        extents = [*arrangement[:axis], Dimension(COMPONENTS, count), *arrangement[axis:]]
+        bytes_read = self.read(whole, extents, (*part[:axis], (0, count), *part[axis:]), values)
+        out[...] = values.take(stored.component, axis)
+        return bytes_read
 
     def _read_idx(self, stored: Stored, part: Part, out: np.ndarray) -> int:
         dataset = self._datasets.get(stored.path)

@@ -48,7 +48,8 @@ if TYPE_CHECKING:
     from pillion.datasets.vtkhdf_files import VtkFile
 
 _RAW = ".raw.yaml"
-_IN_GRIDS = ("curvilinear", "unstructured", "spectral")  # kinds of mesh in VTK's unstructured grids
+# Kinds of mesh that VTK has as unstructured grids.
+_IN_GRIDS = ("rectilinear", "curvilinear", "unstructured", "spectral")
 _HDF5 = (".h5", ".hdf5", ".vtkhdf", ".hdf")
 
 
@@ -158,6 +159,7 @@ class Search:
 
     def _hdf5(self, path: str) -> None:
         from pillion.datasets.hdf5_arrays import look_into
+        from pillion.datasets.hdf5_blocks import Hdf5Elements
         from pillion.datasets.openpmd_files import iterations
         from pillion.datasets.vtkhdf_files import look_into_vtkhdf
 
@@ -198,6 +200,10 @@ class Search:
                 faces=content.faces,
             )
             field = self._names.field_of_dataset(dataset)
+            if self._used[field].mesh_kind == "spectral" and dtype is not None:
+                raw = Hdf5Elements(dataset, 0, dtype, array.shape[1:])
+                of_coordinates = field in self._coordinates
+                stored = replace(stored, raw=raw, kind="spectral", is_coordinates=of_coordinates)
             self.found.append(Found(field, step, content.time, stored, content.scalars))
 
     def _fields_in_blocks(self, vtk: "VtkFile") -> dict[str, str]:

@@ -441,6 +441,12 @@ Content grid_content(const stage::Step& step, const Wanted& wanted) {
         {"/VTKHDF/PointData/" + wanted.names[static_cast<size_t>(wanted.places)],
          "/VTKHDF/Points"});
   const auto& mesh = step.mesh(wanted.mesh().mesh);
+  for (int32_t a = 0; a < mesh.axes && mesh.kind == PILLION_RECTILINEAR; ++a) {
+    std::vector<double> faces(mesh.coordinates[a], mesh.coordinates[a] + mesh.cells[a] + 1);
+    Dataset of{.path = std::string("/") + "xyz"[a] + "_faces", .total = mesh.cells[a] + 1};
+    if (step.peer() == 0) of.pieces.push_back({of.total, listed(std::move(faces)), 0});
+    content.datasets.push_back(std::move(of));
+  }
   if (parts.patches) {
     std::vector<std::string> names(mesh.patches, mesh.patches + mesh.patch_count);
     content.texts.push_back({"/VTKHDF/FieldData/patch_names", std::move(names)});
