@@ -17,6 +17,8 @@ from replaying import assert_same, replay
 from scenes import Placement, Scene
 from test_curvilinear import TEXT as CURVED
 from test_curvilinear import run as run_curved
+from test_masks import TEXT as MASKS
+from test_masks import run as run_masks
 from test_points_of_boxes import TEXT as POINTS
 from test_points_of_boxes import run as run_points
 from test_spectral import ANALYSES as OF_ELEMENTS
@@ -69,6 +71,21 @@ LIVE = {
         9,
     ),
 }
+
+
+MASKED = {
+    "sea": "sea_t, wet",
+    "cut": "cut_t, part",
+    "bar": "bar_t, bar_m, bar_w",
+    "ring": "ring_c, ring_p, ring_m, ring_w",
+    "strip": "strip_t, strip_p, strip_w",
+}
+LIVE["masks"] = (
+    run_masks,
+    MASKS[: MASKS.index("  files:")],
+    files(**MASKED) + vtk(**MASKED),
+    10,
+)
 
 
 def run_elements(folder: Path, build: Path, place: str, text: str) -> None:
