@@ -178,7 +178,7 @@ nb::object coordinates(const Work& work, int32_t input, int32_t index, int32_t a
 nb::tuple pair(const pillion_count& count) { return nb::make_tuple(count.owned, count.total); }
 
 /// (lo, hi, inner_lo, inner_hi, id, number, level, count, owned, arrays, flags, cells, points,
-/// weight).
+/// weight, topology version, geometry version).
 /// `axes` is 0 unless the mesh is uniform; `inner` says whether the layout has inner cells of its
 /// own; `points` are, for each field, those of an element along each axis, or none.
 nb::tuple block(const Work& work, int32_t input, int32_t index, int32_t axes, bool inner,
@@ -197,7 +197,8 @@ nb::tuple block(const Work& work, int32_t input, int32_t index, int32_t axes, bo
                         triple(inner ? found.inner_hi() : found.hi(), axes), found.id(),
                         found.number(), found.level(), found.count(), found.owned(), arrays,
                         flags_of(found, axes, lease), pair(found.raw().cells),
-                        pair(found.raw().points), weight_of(found, axes, lease));
+                        pair(found.raw().points), weight_of(found, axes, lease),
+                        found.raw().topology_version, found.raw().geometry_version);
 }
 
 /// Memory for an output on a block, to be written to.

@@ -219,15 +219,16 @@ Fields fields_of(const std::vector<std::string>& names, const model::Mesh& mesh,
   return out;
 }
 
-void put_part(const Block& block, const Fields& fields, const std::string& mesh,
-              const Topology& topology, const std::vector<int64_t>& cells, base::ByteWriter& out) {
+/// Points that the cells use, in their order in the part.
+std::vector<int64_t> put_geometry(const Block& block, const std::string& mesh,
+                                  const Topology& topology, const std::vector<int64_t>& cells,
+                                  base::ByteWriter& out) {
   std::vector<int64_t> points;
   out.put(subset_of(topology, cells, points));
   put_array(geometry_of(block, model::coordinates_of(mesh)), points, out);
   const auto& ids = geometry_of(block, model::point_ids_of(mesh));
   put_array(ids, ids.extents[0] > 0 ? points : std::vector<int64_t>(), out);
-  for (const auto& [name, at_points] : fields)
-    put_array(block.arrays.at(name), at_points ? points : cells, out);
+  return points;
 }
 
 /// Memory from new, which is aligned for values of any type, as bytes in a message are not.
@@ -249,10 +250,8 @@ Array get_array(base::ByteReader& in, bool at_points, model::MeshBlocks& out) {
   return array;
 }
 
-void take_part(base::ByteReader& in, const Fields& fields, const std::string& mesh, int peer,
-               model::MeshBlocks& out) {
+Block take_geometry(base::ByteReader& in, const std::string& mesh, model::MeshBlocks& out) {
   Block block;
-  block.id = model::block_id(peer, static_cast<int32_t>(out.blocks.size()));
   const auto bytes = in.get_vector<std::byte>();
   Array topology{.data = keep(bytes, out), .type = model::ElementType::Uint8};
   topology.extents = {static_cast<int64_t>(bytes.size()), 1, 1};
@@ -264,8 +263,29 @@ void take_part(base::ByteReader& in, const Fields& fields, const std::string& me
   block.arrays[model::topology_of(mesh)] = topology;
   block.arrays[model::coordinates_of(mesh)] = get_array(in, true, out);
   block.arrays[model::point_ids_of(mesh)] = get_array(in, true, out);
-  for (const auto& [name, at_points] : fields) block.arrays[name] = get_array(in, at_points, out);
-  out.blocks.push_back(std::move(block));
+  return block;
+}
+
+Received exchange_parts(const std::map<int, base::ByteWriter>& parts,
+                        const ExecutionContext& context) {
+  std::vector<pillion_message> messages;
+  for (const auto& [peer, part] : parts)
+    messages.push_back({peer, 0, part.bytes().size(), part.bytes().data()});
+  return stagehost::exchange(messages, context);
+}
+
+/// Empty if it is not known for all blocks.
+std::vector<CellsByPlace::Version> versions_of(const std::vector<Block>& blocks,
+                                               const std::string& mesh) {
+  std::vector<CellsByPlace::Version> out;
+  for (const auto& block : blocks) {
+    const auto version = [&](const std::string& of) { return geometry_of(block, of).version; };
+    const auto cells = version(model::topology_of(mesh)), at = version(model::coordinates_of(mesh)),
+               ids = version(model::point_ids_of(mesh));
+    if (cells == 0 || at == 0 || ids == 0) return {};
+    out.push_back({block.id, block.box.extent(0), cells, at, ids});
+  }
+  return out;
 }
 
 /// Of a block: the cells that go to each rank as its own, and as copies.
@@ -306,12 +326,30 @@ std::vector<Parts> parts_of(const std::vector<Block>& blocks, std::vector<OwnedC
 
 }  // namespace
 
-model::MeshBlocks cells_by_place(const std::vector<Block>& blocks, const layout::Request& request,
-                                 const model::Mesh& mesh, CheckedCells& checked,
-                                 const ExecutionContext& context) {
-  const auto fields = fields_of(request.fields, mesh, *context.catalogue);
+const std::vector<Block>& CellsByPlace::bring(const std::vector<Block>& blocks,
+                                              const layout::Request& request,
+                                              const model::Mesh& mesh,
+                                              const ExecutionContext& context) {
+  auto versions = versions_of(blocks, mesh.name);
+  const bool is_known = is_planned_ && peers_ == context.peers->size() && versions == versions_;
+  double all_know = is_known ? 1 : 0;
+  context.fence->before_collective();
+  context.peers->reduce(&all_know, 1, comm::Operation::Min);
+  if (all_know == 0) {
+    is_planned_ = false;
+    plan(blocks, request, mesh, context);
+    peers_ = context.peers->size();
+    is_planned_ = versions.size() == blocks.size();
+    versions_ = std::move(versions);
+  }
+  move_values(blocks, request, mesh, context);
+  return blocks_;
+}
+
+void CellsByPlace::plan(const std::vector<Block>& blocks, const layout::Request& request,
+                        const model::Mesh& mesh, const ExecutionContext& context) {
   const auto layers = static_cast<int64_t>(request.halo);
-  const auto topologies = checked_topologies(blocks, mesh, checked);
+  const auto topologies = checked_topologies(blocks, mesh, checked_);
   std::vector<std::vector<Place>> centres;
   for (size_t b = 0; b < blocks.size(); ++b)
     centres.push_back(centres_of(blocks[b], mesh, topologies[b]));
@@ -321,33 +359,74 @@ model::MeshBlocks cells_by_place(const std::vector<Block>& blocks, const layout:
     cells.push_back({topologies[b], {}, {}});
     for (const auto& centre : centres[b]) cells[b].owners.push_back(division.rank_of(centre));
   }
-  const auto moves = parts_of(blocks, cells, layers, by_ids, mesh.name, context);
-  std::map<int, base::ByteWriter> parts;
+  auto moves = parts_of(blocks, cells, layers, by_ids, mesh.name, context);
+  sent_.clear();
+  std::map<int, base::ByteWriter> messages;
   for (const bool is_copy : {false, true})
     for (size_t b = 0; b < blocks.size(); ++b)
-      for (const auto& [peer, of_peer] : is_copy ? moves[b].copies : moves[b].own) {
-        parts[peer].put(is_copy);
-        put_part(blocks[b], fields, mesh.name, topologies[b], of_peer, parts[peer]);
+      for (auto& [peer, of_peer] : is_copy ? moves[b].copies : moves[b].own) {
+        messages[peer].put(is_copy);
+        auto points = put_geometry(blocks[b], mesh.name, topologies[b], of_peer, messages[peer]);
+        sent_[peer].push_back({b, std::move(of_peer), std::move(points)});
       }
-  std::vector<pillion_message> messages;
-  for (const auto& [peer, part] : parts)
-    messages.push_back({peer, 0, part.bytes().size(), part.bytes().data()});
-  const auto received = stagehost::exchange(messages, context);
-  model::MeshBlocks out, copies;
+  const auto received = exchange_parts(messages, context);
+  parts_ = {};
+  places_.clear();
+  std::vector<std::pair<int, Block>> copies;
   for (const auto& [peer, bytes] : received.bytes)
     for (base::ByteReader in(bytes); !in.done();) {
-      auto& to = in.get<bool>() ? copies : out;
-      take_part(in, fields, mesh.name, context.peers->rank(), to);
+      const bool is_copy = in.get<bool>();
+      auto block = take_geometry(in, mesh.name, parts_);
+      if (is_copy) {
+        copies.emplace_back(peer, std::move(block));
+        continue;
+      }
+      places_[peer].push_back(parts_.blocks.size());
+      parts_.blocks.push_back(std::move(block));
     }
-  if (layers > 0 && !out.blocks.empty()) {
-    const size_t own = out.blocks.size();
-    for (auto& block : copies.blocks) out.blocks.push_back(std::move(block));
-    model::MeshBlocks joint;
-    joint.blocks.push_back(joined(out.blocks, own, mesh.name, by_ids, joint));
-    out = std::move(joint);
+  const size_t own = parts_.blocks.size();
+  for (auto& [peer, block] : copies) {
+    places_[peer].push_back(parts_.blocks.size());
+    parts_.blocks.push_back(std::move(block));
   }
-  out.kind = mesh.kind;
-  return out;
+  ++version_;
+  points_.reset();
+  geometry_ = parts_.blocks;
+  if (layers > 0 && own > 0) {
+    points_ = points_of(parts_.blocks, mesh.name, by_ids);
+    geometry_ = {joined(parts_.blocks, own, mesh.name, *points_, parts_)};
+  }
+  for (size_t b = 0; b < geometry_.size(); ++b) {
+    geometry_[b].id = model::block_id(context.peers->rank(), static_cast<int32_t>(b));
+    for (auto& [name, array] : geometry_[b].arrays) array.version = version_;
+  }
+}
+
+void CellsByPlace::move_values(const std::vector<Block>& blocks, const layout::Request& request,
+                               const model::Mesh& mesh, const ExecutionContext& context) {
+  const auto fields = fields_of(request.fields, mesh, *context.catalogue);
+  std::map<int, base::ByteWriter> messages;
+  for (const auto& [peer, parts] : sent_)
+    for (const auto& part : parts)
+      for (const auto& [name, at_points] : fields)
+        put_array(blocks[part.block].arrays.at(name), at_points ? part.points : part.cells,
+                  messages[peer]);
+  const auto received = exchange_parts(messages, context);
+  values_ = {};
+  auto parts = parts_.blocks;
+  for (const auto& [peer, bytes] : received.bytes) {
+    base::ByteReader in(bytes);
+    for (const size_t part : places_.at(peer))
+      for (const auto& [name, at_points] : fields)
+        parts[part].arrays[name] = get_array(in, at_points, values_);
+  }
+  blocks_ = geometry_;
+  for (const auto& [name, at_points] : fields) {
+    if (points_)
+      blocks_[0].arrays[name] = joined_array(parts, name, at_points ? &*points_ : nullptr, values_);
+    else
+      for (size_t b = 0; b < blocks_.size(); ++b) blocks_[b].arrays[name] = parts[b].arrays[name];
+  }
 }
 
 }  // namespace pillion::stagehost

@@ -16,14 +16,6 @@ using model::Array;
 using model::Block;
 using model::Topology;
 
-namespace {
-
-/// Points of all parts, each once.
-struct JoinedPoints {
-  std::vector<std::vector<int64_t>> numbers;  ///< by part and point
-  std::vector<std::vector<int64_t>> first;    ///< by part: its points that no part before has
-};
-
 JoinedPoints points_of(const std::vector<Block>& parts, const std::string& mesh, bool by_ids) {
   std::unordered_map<PointKey, int64_t, PointKeyHash> known;
   JoinedPoints out;
@@ -39,6 +31,8 @@ JoinedPoints points_of(const std::vector<Block>& parts, const std::string& mesh,
   }
   return out;
 }
+
+namespace {
 
 /// Appends `offsets` but the first, so that they continue where `to` ends.
 void append_offsets(std::span<const int64_t> offsets, std::vector<int64_t>& to) {
@@ -132,7 +126,8 @@ std::byte* memory_of(size_t bytes, model::MeshBlocks& out) {
   return memory.get();
 }
 
-/// The values of a field in all parts: those at `points`, or, without these, all of them.
+}  // namespace
+
 Array joined_array(const std::vector<Block>& parts, const std::string& field,
                    const JoinedPoints* points, model::MeshBlocks& out) {
   const auto& like = parts.front().arrays.at(field);
@@ -173,11 +168,8 @@ Array joined_array(const std::vector<Block>& parts, const std::string& field,
   return joined;
 }
 
-}  // namespace
-
-Block joined(const std::vector<Block>& parts, size_t own, const std::string& mesh, bool by_ids,
-             model::MeshBlocks& out) {
-  const auto points = points_of(parts, mesh, by_ids);
+Block joined(const std::vector<Block>& parts, size_t own, const std::string& mesh,
+             const JoinedPoints& points, model::MeshBlocks& out) {
   const auto cells = model::topology_of(mesh), ids = model::point_ids_of(mesh);
   std::vector<Topology> topologies;
   for (const auto& part : parts) {

@@ -10,12 +10,25 @@
 
 namespace pillion::stagehost {
 
-/// The cells of `parts`, one part after the other, and their points, each once. Points are the same
-/// if their ids are, or, without `by_ids`, their coordinates. A value at a point is that of the
-/// first part that has it. Parts from number `own` on are marked as copies. Ids,
-/// parents and patches of cells remain if every part has them. Values are those of all arrays of
-/// the first part; `out` keeps their memory.
+/// Points of several parts, each once.
+struct JoinedPoints {
+  std::vector<std::vector<int64_t>> numbers;  ///< by part and point
+  std::vector<std::vector<int64_t>> first;    ///< by part: its points that no part before has
+};
+
+/// Points are the same if their ids are, or, without `by_ids`, their coordinates.
+JoinedPoints points_of(const std::vector<model::Block>& parts, const std::string& mesh,
+                       bool by_ids);
+
+/// The cells of `parts`, one part after the other, and their points, each once. Parts from number
+/// `own` on are marked as copies. Ids, parents and patches of cells remain if every part has them.
+/// `out` keeps their memory.
 model::Block joined(const std::vector<model::Block>& parts, size_t own, const std::string& mesh,
-                    bool by_ids, model::MeshBlocks& out);
+                    const JoinedPoints& points, model::MeshBlocks& out);
+
+/// The values of a field of all parts: at `points`, of the first part that has each, or, without
+/// these, at cells.
+model::Array joined_array(const std::vector<model::Block>& parts, const std::string& field,
+                          const JoinedPoints* points, model::MeshBlocks& out);
 
 }  // namespace pillion::stagehost

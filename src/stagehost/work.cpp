@@ -382,9 +382,9 @@ Input bring(const Request& request, const Publication& publication, const Execut
   if (how.mesh.kind == model::MeshKind::Unstructured) {
     const auto blocks = blocks_for(mine.blocks, how, input);
     input.places.clear();
-    movers.moved = cells_by_place(blocks, request, how.mesh, movers.checked_to_move, context);
-    describe_blocks(movers.moved.blocks, nullptr, how, movers.together, input);
-    add_geometry(movers.moved.blocks, how.mesh, movers.checked, input);
+    const auto& moved = movers.cells_by_place.bring(blocks, request, how.mesh, context);
+    describe_blocks(moved, nullptr, how, movers.together, input);
+    add_geometry(moved, how.mesh, movers.checked, input);
     return input;
   }
   if (const auto* arrived = find_in_layout(request, mesh, publication)) {

@@ -13,6 +13,7 @@
 
 #include "base/scratch_buffer.hpp"
 #include "redistribution/exchange.hpp"
+#include "stagehost/cells_by_place.hpp"
 #include "stagehost/coverage.hpp"
 #include "stagehost/field_redistributor.hpp"
 #include "stagehost/peer_messages.hpp"
@@ -40,15 +41,12 @@ struct Input {
 // Blocks point into the other members, which must stay where they are when an input moves.
 static_assert(std::is_nothrow_move_constructible_v<Input>);
 
-/// The versions of cells that were checked, by block.
-using CheckedCells = std::map<int64_t, std::pair<int64_t, int64_t>>;
-
 /// What moves an input, and the memory that it moves to, good until the next publication.
 struct Movers {
   FieldRedistributor cells;
   redistribution::ParticleExchange particles;
-  CheckedCells checked, checked_to_move;
-  model::MeshBlocks moved;       ///< cells of an unstructured mesh
+  CellsByPlace cells_by_place;
+  CheckedCells checked;
   base::ScratchBuffer together;  ///< components that the program has in arrays of their own
 };
 

@@ -15,6 +15,7 @@ def save(step, layers):
         np.savez(
             f"cells.{layers}.{step.index}.{step.peer}.{block.number}.npz",
             **found, u=block["u"], w=block["w"], flags=flags, coordinates=block.coordinates,
+            versions=[block.topology_version, block.geometry_version],
         )  # fmt: skip
 
 

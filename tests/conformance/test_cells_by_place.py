@@ -4,6 +4,7 @@ its centre is, with its points, faces and values, at every placement. Layers of 
 with neighbours found in NumPy from the points of all cells."""
 
 import json
+from itertools import product
 from pathlib import Path
 
 import mixed_cells as mixed
@@ -120,6 +121,29 @@ def test_cells_are_where_their_centres_are(place, build, tmp_path):
     check_without_layers(tmp_path, PLACES[place][0], PEERS[place])
     for layers in (1, 2):
         check_layers(tmp_path, layers, PEERS[place])
+
+
+def test_values_move_alone_while_the_mesh_stays(build, tmp_path):
+    """One mesh for all steps, shared again at each of them. Otherwise it changes at each step."""
+    text = TEXT + ANALYSES.replace("FOLDER", str(HERE))
+    for how, expected in (("fixed", 1), ("nameless", mixed.STEPS)):
+        run(tmp_path, build, "inside", text, f"{how}:{mixed.STEPS}")
+        for layers, peer in product((0, 1, 2), range(PEERS["inside"])):
+            versions = set()
+            for step in range(mixed.STEPS):
+                path = sorted(tmp_path.glob(f"cells.{layers}.{step}.{peer}.*.npz"))[0]
+                found = np.load(path)
+                versions.add(tuple(found["versions"]))
+                is_own = found["flags"] == 0
+                np.testing.assert_array_equal(
+                    found["u"][is_own], mixed.at_cells(step)[found["cell_ids"][is_own]]
+                )
+                if how == "fixed":
+                    at = mixed.at_points(step)[found["point_ids"]]
+                    np.testing.assert_array_equal(found["w"], at)
+            assert len(versions) == expected and (0, 0) not in versions, versions
+        for path in tmp_path.glob("cells.*.npz"):
+            path.unlink()
 
 
 REFUSED = {

@@ -11,9 +11,9 @@ FAULT = sys.argv[1] if len(sys.argv) > 1 else ""
 STEPS = mixed.STEPS
 # "still:N": the mesh of step 0 for N steps, shared once; "again:N": shared anew at each of them.
 # "until:N": N steps and a checkpoint; "from:N": from step N on, from the checkpoint.
-# "nameless:N": N steps, and points without ids.
+# "nameless:N": N steps, and points without ids. "fixed:N": as again, with new values at each step.
 HOW, _, COUNT = FAULT.partition(":")
-FIRST, IS_STILL = (int(COUNT) if HOW == "from" else 0), HOW in ("still", "again")
+FIRST, IS_STILL = (int(COUNT) if HOW == "from" else 0), HOW in ("still", "again", "fixed")
 if COUNT:
     FAULT, STEPS = "", (STEPS if HOW == "from" else int(COUNT))
 
@@ -55,7 +55,7 @@ def spoil(found, step):
         found["points"][swapped[0]] = found["points"][swapped[1]]
 
 
-def share(session, step):
+def share(session, step, of_values):
     comm = session.communicator
     kept = []
     with session.blocks("box"), session.blocks("u"), session.blocks("w"):
@@ -71,9 +71,9 @@ def share(session, step):
             at = mixed.positions(step)[used].reshape(-1, 3)
             session.share_points("box", at, block=block, ids=ids)
             session.share_cells("box", **found, block=block, flags=flags)
-            u = mixed.at_cells(step)[numbers].copy() if numbers else np.zeros(0)
+            u = mixed.at_cells(of_values)[numbers].copy() if numbers else np.zeros(0)
             u[len(own) :] = 1e30  # copies must not count
-            w = mixed.at_points(step)[used].reshape(-1, 3).copy()
+            w = mixed.at_points(of_values)[used].reshape(-1, 3).copy()
             session.share("u", u, block=block)
             session.share("w", w, block=block)
             kept.append((u, w))
@@ -84,8 +84,9 @@ with pillion.open("run.yaml", restart="state" if HOW == "from" else "") as sessi
     if session.serve():
         raise SystemExit
     for step in range(FIRST, STEPS):
-        if not IS_STILL or HOW == "again" or step == 0:
-            kept = share(session, 0 if IS_STILL else step)
+        if HOW != "still" or step == 0:
+            mesh = 0 if IS_STILL else step
+            kept = share(session, mesh, step if HOW == "fixed" else mesh)
         try:
             session.step(step, 0.1 * step)
         except pillion.Error as error:

@@ -111,6 +111,9 @@ class Block:
             cells whose flags are not 0.
         weight: the part of its volume that each cell has, as the field `weight` of the mesh says;
             None if the mesh names none.
+        topology_version, geometry_version: they grow when the cells, or the points, of this block
+            of an unstructured mesh have changed. If not 0 and as before, results that follow
+            from these alone can be kept. 0 if this is not known.
         count: cells, particles or elements.
         owned: the number of items that this rank owns: cells without ghosts; particles up to this
             index.
@@ -126,6 +129,7 @@ class Block:
         "cells",
         "count",
         "flags",
+        "geometry_version",
         "hi",
         "id",
         "inner_hi",
@@ -135,6 +139,7 @@ class Block:
         "number",
         "owned",
         "points",
+        "topology_version",
         "weight",
     )
 
@@ -147,6 +152,7 @@ class Block:
         self.count, self.owned, self._arrays, self.flags = found[7:11]
         self.cells, self.points = Count(*found[11]), Count(*found[12])
         self.weight = found[13]
+        self.topology_version, self.geometry_version = found[14:16]
         self._connectivity: Connectivity | None = None
         self._coordinates: Array | None = None
         self._step, self._shape, self._index = step, shape, index
