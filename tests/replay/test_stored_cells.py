@@ -8,6 +8,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import h5py
 import mixed_cells as mixed
 import numpy as np
 import pillion
@@ -308,6 +309,17 @@ def test_a_file_of_vtk(build, tmp_path):
     np.testing.assert_array_equal(values["w"], w.astype(float))
     table = read_table(tmp_path / "results/a/statistics_u.csv")
     assert table["mean"][0] == pytest.approx(u[0] / 2 + u[1:].sum() / 6, rel=1e-12)
+    for name, message in (
+        ("NumberOfCells", "it lacks or garbles a part of its format"),
+        ("Offsets", "it lacks or garbles a part of its format"),
+        ("PointData/w", "'w', which analyses use, is missing at step 7"),
+    ):
+        path = tmp_path / f"without_{Path(name).name}_7.vtkhdf"
+        shutil.copy(tmp_path / "mesh_7.vtkhdf", path)
+        with h5py.File(path, "a") as file:
+            del file["VTKHDF"][name]
+        done = replay(build, tmp_path, 1, "--output", "other", path.name, "c.yaml", check=False)
+        assert done.returncode == 1 and message in done.stderr, done.stderr
 
 
 def test_elements_of_another_order(build, tmp_path):

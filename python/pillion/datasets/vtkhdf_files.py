@@ -217,7 +217,7 @@ def _read(path: Path, kind: str, axes: int) -> RawIndex:
                 return slabs_of(path, _cells_of(top))
             else:
                 blocks = _parts(path, file, kind)
-        except (KeyError, IndexError, ValueError) as error:
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             raise Error(
                 f"'{path}' cannot be read: it lacks or garbles a part of its format: {error}"
             ) from error

@@ -64,8 +64,8 @@ def stored_vtkhdf(path: str, name: str, vtk: "VtkFile", field: Field) -> Stored:
         "RectilinearGrid": "rectilinear",
     }  # by type of file
     kind = kinds.get(vtk.type, field.mesh_kind)
-    raw = field_of_vtkhdf(Path(path), name, vtk, kind, field.components)
     index = index_of_vtkhdf(Path(path), kind, len(field.cells) or 1)
+    raw = field_of_vtkhdf(Path(path), name, vtk, kind, field.components)
     more = 1 if raw.is_at_points else 0
     shape: tuple[int, ...] = (index.points if more else index.items,)
     if kind in ("uniform", "rectilinear", "curvilinear"):
