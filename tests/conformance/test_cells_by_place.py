@@ -22,17 +22,18 @@ analyses:
       - python: {call: "FOLDER/cells_by_place.py:record_near", at: sidecar}
       - python: {call: "FOLDER/cells_by_place.py:record_far", at: sidecar}
 """
-PEERS = {"inside": 3, "one": 1, "network": 2, "node": 1, "spill": 1}
+PEERS = {"nameless": 4, "inside": 3, "one": 1, "network": 2, "node": 1, "spill": 1}
 
 
 def owners(step: int, peers: int) -> np.ndarray:
-    """The mesh is longest along an axis, and a prime number of peers divides that alone."""
+    """A prime number of peers divides the longest axis alone, and 4 divide the two longest."""
     at = mixed.positions(step)
     centres = np.array([at[cell.points].mean(axis=0) for cell in mixed.mesh()[1]])
     lo, hi = centres.min(axis=0), centres.max(axis=0)
-    axis = np.argmax(hi - lo)
-    place = (centres[:, axis] - lo[axis]) / (hi - lo)[axis] * peers
-    return np.minimum(place.astype(int), peers - 1)
+    parts = np.ones(3, int)
+    parts[np.argsort(lo - hi)[: 2 if peers == 4 else 1]] = 2 if peers == 4 else peers
+    places = np.minimum(((centres - lo) / (hi - lo) * parts).astype(int), parts - 1)
+    return places @ [1, parts[0], parts[0] * parts[1]]
 
 
 def names_of_points(found, step: int) -> np.ndarray:
@@ -111,9 +112,9 @@ def check_without_layers(folder: Path, ranks: int, peers: int) -> None:
 
 
 @pytest.mark.parametrize("place", [*PLACES, "nameless"])
-def test_cells_are_where_their_centres_are(place, build, tmp_path):
+def test_cells_are_where_their_centres_are(place, build, tmp_path, monkeypatch):
+    monkeypatch.setitem(PLACES, "nameless", (4, 0, ""))
     arguments = [f"nameless:{mixed.STEPS}"] if place == "nameless" else []
-    place = "inside" if arguments else place
     run(tmp_path, build, place, TEXT + ANALYSES.replace("FOLDER", str(HERE)), *arguments)
     report = json.loads((tmp_path / "results/report.json").read_text())
     (analysis,) = report["analyses"]
