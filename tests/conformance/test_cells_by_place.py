@@ -124,12 +124,13 @@ def test_cells_are_where_their_centres_are(place, build, tmp_path, monkeypatch):
         check_layers(tmp_path, layers, PEERS[place])
 
 
-def test_values_move_alone_while_the_mesh_stays(build, tmp_path):
+@pytest.mark.parametrize("place", ["inside", "network", "node"])
+def test_values_move_alone_while_the_mesh_stays(place, build, tmp_path):
     """One mesh for all steps, shared again at each of them. Otherwise it changes at each step."""
     text = TEXT + ANALYSES.replace("FOLDER", str(HERE))
     for how, expected in (("fixed", 1), ("nameless", mixed.STEPS)):
-        run(tmp_path, build, "inside", text, f"{how}:{mixed.STEPS}")
-        for layers, peer in product((0, 1, 2), range(PEERS["inside"])):
+        run(tmp_path, build, place, text, f"{how}:{mixed.STEPS}")
+        for layers, peer in product((0, 1, 2), range(PEERS[place])):
             versions = set()
             for step in range(mixed.STEPS):
                 path = sorted(tmp_path.glob(f"cells.{layers}.{step}.{peer}.*.npz"))[0]
