@@ -83,6 +83,9 @@ typedef struct pillion_field_description {
   const char* mask;        /**< the integer field that is 0 where cells do not exist, or "" */
   const char* weight; /**< the real field that holds the part of its volume that a cell has, or "":
                        * blocks have it as `weight` */
+  int32_t points; /**< of a field at points of spectral elements: along each axis; of others 0 */
+  pillion_quadrature quadrature; /**< whose points these are */
+  const char* point_set;         /**< their name, if they are not those of the mesh; else NULL */
 } pillion_field_description;
 
 /** Half-open range of cells; [0, 1) along axes that a mesh lacks. */

@@ -41,6 +41,10 @@ typedef int32_t pillion_mesh_kind;
 enum { PILLION_CELL = 1, PILLION_POINT = 2, PILLION_FACE = 3, PILLION_EDGE = 4 };
 typedef int32_t pillion_centering;
 
+/** Whose points a field has values at in spectral elements. */
+enum { PILLION_GAUSS_LOBATTO = 0, PILLION_GAUSS = 1 };
+typedef int32_t pillion_quadrature;
+
 /** What the axes of a mesh measure. */
 enum { PILLION_CARTESIAN = 1, PILLION_CYLINDRICAL = 2, PILLION_SPHERICAL = 3 };
 typedef int32_t pillion_metric;

@@ -212,7 +212,7 @@ _OUTPUT = either(
 
 _UNIFORM_ONLY = ("length", "origin", "levels")
 _BOXES_ONLY = ("cells", "periodic", "metric", "radius", "covered", "mask")
-_SPECTRAL_ONLY = ("order",)
+_SPECTRAL_ONLY = ("order", "point_sets")
 _ITEMS_ONLY = ("dimensions",)
 _UNSTRUCTURED_ONLY = ("of", "patches")
 _RATIO = _integer(1, 16)
@@ -262,6 +262,24 @@ _MESH = _map(
             "components, or 2 in two dimensions, that says where its points are, or a list with a "
             "field of one component for each.",
             either(TEXT, _list_of(TEXT), _list_of(_list_of(_REAL, 1 << 24))),
+        ),
+        "point_sets": (
+            "Of a spectral mesh: further points of its elements, by name, such as those of the "
+            "pressure.",
+            _map_of(
+                "Further points of elements.",
+                _map(
+                    "Points of a quadrature, the same along each axis.",
+                    {
+                        "points": ("How many along each axis.", _integer(2, 32)),
+                        "kind": (
+                            "Of the quadrature (default: gauss).",
+                            words("gauss", "gauss-lobatto"),
+                        ),
+                    },
+                    "points",
+                ),
+            ),
         ),
         "metric": (
             "What the axes of cells measure, angles in degrees. cylindrical: radius, azimuth, "
@@ -360,11 +378,16 @@ _FIELD = _map(
             "spectral mesh also at the points of each element (default there: point).",
             words("cell", "point"),
         ),
+        "points": (
+            "Of a field in spectral elements: the point set of the mesh that it has values at "
+            "(default: the points of the mesh).",
+            TEXT,
+        ),
         "units": ("Such as g/cm^3; an exponent follows a caret.", TEXT),
     },
     **{
         "if": _has(components={"type": "array"}),
-        "then": {"properties": {key: False for key in ("mesh", "type", "centering")}},
+        "then": {"properties": {key: False for key in ("mesh", "type", "centering", "points")}},
         "else": _has(mesh=_GIVEN, type=_GIVEN),
     },
 )

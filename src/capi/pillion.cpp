@@ -133,7 +133,7 @@ pillion_field described(pillion::simulation::Simulation& side, int32_t number) {
   const bool is_flat = mesh.kind == MeshKind::Spectral && mesh.axes == 2;
   out.axes = boxes || is_flat ? mesh.axes : 0;
   for (size_t a = 0; a < 3; ++a) out.cells[a] = boxes ? mesh.cells[a] : 0;
-  out.order = pillion::model::points_of(mesh, field) > 1 ? mesh.order : 0;
+  out.order = std::max(pillion::model::points_along(mesh, field) - 1, 0);
   out.used = side.uses(field.name) ? 1 : 0;
   out.levels = mesh.levels();
   out.is_partial = mesh.is_partial ? 1 : 0;

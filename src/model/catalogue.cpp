@@ -94,9 +94,21 @@ Centering centering_of(const Mesh& mesh, const Field& field) {
   return mesh.kind == MeshKind::Spectral ? Centering::Point : Centering::Cell;
 }
 
+const PointSet* point_set_of(const Mesh& mesh, const Field& field) {
+  const auto at = std::find_if(mesh.point_sets.begin(), mesh.point_sets.end(),
+                               [&](const PointSet& set) { return set.name == field.point_set; });
+  return at == mesh.point_sets.end() ? nullptr : &*at;
+}
+
+int32_t points_along(const Mesh& mesh, const Field& field) {
+  if (mesh.kind != MeshKind::Spectral || centering_of(mesh, field) != Centering::Point) return 0;
+  const PointSet* set = point_set_of(mesh, field);
+  return set == nullptr ? mesh.order + 1 : set->points;
+}
+
 int32_t points_of(const Mesh& mesh, const Field& field) {
-  const int32_t n = mesh.order + 1;
-  if (mesh.kind != MeshKind::Spectral || centering_of(mesh, field) != Centering::Point) return 1;
+  const int32_t n = points_along(mesh, field);
+  if (n == 0) return 1;
   return mesh.axes == 2 ? n * n : n * n * n;
 }
 
@@ -172,6 +184,45 @@ int read_order(const Value& value) {
   return static_cast<int>(order);
 }
 
+void read_point_set(const std::string& name, const Value& value, Mesh& mesh) {
+  PointSet set{.name = name};
+  Reader reader(value, "point set '" + name + "'");
+  const Value& points = reader.require("points");
+  set.points = static_cast<int>(points.as_integer());
+  if (const Value* kind = reader.find("kind")) {
+    const std::string& text = kind->as_text();
+    if (text == "gauss-lobatto") set.quadrature = PILLION_GAUSS_LOBATTO;
+    else if (text != "gauss")
+      kind->fail(fmt::format("unknown kind of points '{}'{}", text,
+                             base::suggestion(text, {"gauss", "gauss-lobatto"})));
+  }
+  reader.finish();
+  if (points.as_integer() < 2 || points.as_integer() > 32)
+    points.fail(
+        fmt::format("a point set has 2 to 32 points along each axis, found {}; one value "
+                    "for each element is `centering: cell`",
+                    points.as_integer()));
+  mesh.point_sets.push_back(std::move(set));
+}
+
+/// Of a field at points of spectral elements, which of them.
+std::string read_points(const Value& value, const Mesh& mesh, const Field& field) {
+  std::vector<std::string> names;
+  for (const auto& set : mesh.point_sets) names.push_back(set.name);
+  const std::string& name = value.as_text();
+  if (mesh.kind != MeshKind::Spectral || field.centering == Centering::Cell)
+    value.fail_at_key(
+        fmt::format("`points` names a point set of a spectral mesh; field '{}' has "
+                    "values at {} of mesh '{}' of kind {}",
+                    field.name, field.centering == Centering::Cell ? "cells" : "other places",
+                    mesh.name, name_of(mesh.kind)));
+  if (std::find(names.begin(), names.end(), name) == names.end())
+    value.fail(
+        fmt::format("mesh '{}' has no point set '{}'{}", mesh.name, name,
+                    names.empty() ? "; declare its `point_sets`" : base::suggestion(name, names)));
+  return name;
+}
+
 Centering read_centering(const Value& value, const Mesh& mesh) {
   if (mesh.kind == MeshKind::Particles)
     value.fail_at_key(
@@ -245,6 +296,14 @@ bool Catalogue::read_spectral(base::Reader& reader, Mesh& mesh, base::Diagnostic
   is_good &= attempt(mistakes, [&] {
     if (const Value* dimensions = reader.find("dimensions"))
       mesh.axes = read_dimensions(*dimensions, mesh);
+  });
+  is_good &= attempt(mistakes, [&] {
+    const Value* sets = reader.find("point_sets");
+    if (sets == nullptr) return;
+    if (!sets->is_map())
+      sets->fail(fmt::format("point_sets are a map from names to sets of points, found {}",
+                             base::to_flow(*sets)));
+    for (const auto& [name, set] : sets->entries) read_point_set(name, set, mesh);
   });
   return attempt(mistakes,
                  [&] {
@@ -363,7 +422,7 @@ void Catalogue::read_field(const std::string& name, const Value& value,
   const Value* components = reader.find("components");
   if (components != nullptr && components->is_list()) {
     const bool is_whole = attempt(mistakes, [&] {
-      for (const char* key : {"mesh", "type", "centering"})
+      for (const char* key : {"mesh", "type", "centering", "points"})
         if (const Value* given = reader.find(key))
           given->fail_at_key(fmt::format("field '{}' has the {} of its components; leave '{}' out",
                                          name, key, key));
@@ -391,6 +450,11 @@ void Catalogue::read_field(const std::string& name, const Value& value,
     const Mesh* mesh = find_mesh(field.mesh);
     if (mesh != nullptr && centering != nullptr)
       field.centering = read_centering(*centering, *mesh);
+  });
+  is_good &= attempt(mistakes, [&] {
+    const Mesh* mesh = find_mesh(field.mesh);
+    const Value* points = reader.find("points");
+    if (mesh != nullptr && points != nullptr) field.point_set = read_points(*points, *mesh, field);
   });
   read_units(reader, field.units, mistakes);
   is_good &= attempt(mistakes, [&] { reader.finish(mistakes); });
@@ -431,7 +495,8 @@ void Catalogue::assemble(const std::string& name, const Value& parts) {
       entry.fail(fmt::format("field '{}' has several components, and cannot be one of '{}'",
                              part.name, name));
     if (first == nullptr) first = &part;
-    if (part.mesh != first->mesh || part.type != first->type || part.centering != first->centering)
+    if (part.mesh != first->mesh || part.type != first->type ||
+        part.centering != first->centering || part.point_set != first->point_set)
       entry.fail(
           fmt::format("fields '{}' and '{}' cannot be components of one field: they differ "
                       "in their mesh, type or centering",
@@ -442,6 +507,7 @@ void Catalogue::assemble(const std::string& name, const Value& parts) {
   field.mesh = first->mesh;
   field.type = first->type;
   field.centering = first->centering;
+  field.point_set = first->point_set;
   field.components = static_cast<int32_t>(field.parts.size());
   if (field.units.empty()) field.units = first->units;
   put(std::move(field));
@@ -524,14 +590,16 @@ void Catalogue::check_coordinates(base::Diagnostics* mistakes) const {
           field->type == ElementType::Float32 || field->type == ElementType::Float64;
       const bool is_flat = mesh->axes == 2;
       const bool fits = field->components == 3 || (is_flat && field->components == 2);
-      if (field->mesh != mesh->name || !fits || !is_real ||
+      if (field->mesh != mesh->name || !fits || !is_real || !field->point_set.empty() ||
           centering_of(*mesh, *field) != Centering::Point)
         place.fail(fmt::format(
             "coordinates of mesh '{}' are a field of {} real components at its points; field '{}' "
             "is {} x {} on mesh '{}'{}",
             mesh->name, is_flat ? "2 or 3" : "3", field->name, name_of(field->type),
             field->components, field->mesh,
-            field->centering == Centering::Cell ? ", once for each element" : ""));
+            field->centering == Centering::Cell ? ", once for each element"
+            : field->point_set.empty()          ? ""
+                                                : ", at the points '" + field->point_set + "'"));
     });
   }
 }

@@ -80,6 +80,14 @@ enum class Metric : int32_t {
   Spherical = PILLION_SPHERICAL
 };
 
+/// Points of the elements of a spectral mesh beside those of the mesh: those of a quadrature of
+/// Gauss, or of Gauss, Lobatto and Legendre with another number of points.
+struct PointSet {
+  std::string name;
+  int points = 0;  ///< along each axis
+  pillion_quadrature quadrature = PILLION_GAUSS;
+};
+
 /// Coordinates of the faces between cells, and of the first and the last, by axis.
 using Faces = std::vector<std::vector<double>>;
 
@@ -101,6 +109,7 @@ struct Mesh {
   std::string mask{}, weight{};
   std::string level_of{};  ///< the mesh that has this one as a level
   int order = 0;           ///< of a spectral mesh: it has order + 1 points along each axis
+  std::vector<PointSet> point_sets{};  ///< of a spectral mesh
   /// Of a spectral or curvilinear mesh: the field that holds them; "" if none does.
   std::string coordinates{};
   Metric metric = Metric::Cartesian;  ///< of a mesh of boxes
@@ -143,16 +152,21 @@ struct Field {
   /// Fields of one component each that are the components of this one, which is shared by them
   /// alone; empty of other fields.
   std::vector<std::string> parts{};
+  std::string point_set{};  ///< of its mesh, whose points it has values at; "": the mesh's own
 
   static constexpr auto members() {
-    return std::tuple{&Field::name, &Field::mesh,       &Field::units,
-                      &Field::type, &Field::components, &Field::centering};
+    return std::tuple{&Field::name,       &Field::mesh,      &Field::units,    &Field::type,
+                      &Field::components, &Field::centering, &Field::point_set};
   }
 };
 
 /// Where the field has values: at cells of a mesh of boxes unless the field says points, at points
 /// of a spectral one unless the field says cells; particles have no centering.
 Centering centering_of(const Mesh& mesh, const Field& field);
+/// Of a field at points of spectral elements: the set of points, if it is not the mesh's own.
+const PointSet* point_set_of(const Mesh& mesh, const Field& field);
+/// Of a field with values at each point of elements: points along each axis. 0 of other fields.
+int32_t points_along(const Mesh& mesh, const Field& field);
 /// Values of one component in one item: the points of an element where a field has values at each.
 int32_t points_of(const Mesh& mesh, const Field& field);
 /// Whether a field of a mesh of boxes has values at the corners of cells, one more along each axis

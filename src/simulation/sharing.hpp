@@ -23,7 +23,8 @@ constexpr int32_t any_block = -1;
 /// Of an element that the field has values at: points along each axis; none of other fields.
 inline std::vector<int64_t> points_along_axes(const model::Mesh& mesh, const model::Field& field) {
   const auto axes = static_cast<size_t>(mesh.axes);
-  return std::vector<int64_t>(model::points_of(mesh, field) > 1 ? axes : 0, mesh.order + 1);
+  const int32_t points = model::points_along(mesh, field);
+  return std::vector<int64_t>(points > 0 ? axes : 0, points);
 }
 
 class Sharing {

@@ -158,9 +158,17 @@ void check_whole(const pillion_setup& setup, const Request& request, const std::
 void check_points(const pillion_setup& setup, const Request& request, const std::string& name,
                   bool with_points) {
   const auto& mesh = setup.catalogue->mesh(name);
+  const bool takes_points = with_points && request.kind == Kind::AsShared;
   for (const auto& field : request.fields) {
+    const auto& known = setup.catalogue->field(field);
+    if (!known.point_set.empty() && !takes_points)
+      place_of(setup, field)
+          .fail(fmt::format("field '{}' has values at the points '{}' of elements of mesh '{}', {} "
+                            "along each axis; stage '{}' reads values at the {} points of the mesh",
+                            field, known.point_set, name, model::points_along(mesh, known),
+                            setup.stage, mesh.order + 1));
     if (!model::is_at_corners(mesh, setup.catalogue->field(field))) continue;
-    if (with_points && request.kind == Kind::AsShared) continue;
+    if (takes_points) continue;
     place_of(setup, field)
         .fail(fmt::format("field '{}' has values at points of {} '{}'; stage '{}' reads values at "
                           "cells",
@@ -261,8 +269,13 @@ void describe_field(const pillion_setup& setup, const std::string& name, const V
   description.units = field.units.c_str();
   description.type = static_cast<pillion_type>(field.type);
   description.components = field.components;
-  description.centering =
-      static_cast<pillion_centering>(model::centering_of(setup.catalogue->mesh(field.mesh), field));
+  const auto& mesh = setup.catalogue->mesh(field.mesh);
+  description.centering = static_cast<pillion_centering>(model::centering_of(mesh, field));
+  description.points = model::points_along(mesh, field);
+  if (const auto* set = model::point_set_of(mesh, field)) {
+    description.point_set = set->name.c_str();
+    description.quadrature = set->quadrature;
+  }
 }
 
 void describe_mesh(const pillion_setup& setup, const std::string& name, const Value* place,
@@ -338,7 +351,10 @@ void check_centering(const model::Field& field, const model::Mesh& mesh) {
 int32_t add_like(pillion_setup& setup, model::Field field, const std::string& like) {
   const auto& model = field_at(setup, like, place_of(setup, field.name));
   check_centering(field, setup.catalogue->mesh(model.mesh));
-  if (field.centering == model::Centering::Natural) field.centering = model.centering;
+  if (field.centering == model::Centering::Natural) {
+    field.centering = model.centering;
+    field.point_set = model.point_set;
+  }
   return add(setup, field, model.mesh, {.name = field.name, .like = like});
 }
 

@@ -149,7 +149,7 @@ class ElementsMean {
       setup["field"].fail("mesh '" + std::string(field.mesh) +
                           "' does not name the field of its `coordinates`");
     const auto name = setup["field"].text();
-    input_ = setup.input(stage::Input::as_shared({name, volumes_->coordinates()}));
+    input_ = setup.input(stage::Input::as_shared({name, volumes_->coordinates()}).with_points());
     output_ = setup.output_centred(setup["into"].text(), name, PILLION_FLOAT64, field.components,
                                    PILLION_CELL, field.units);
   }
@@ -157,23 +157,26 @@ class ElementsMean {
   void run(const stage::Step& step) {
     for (int32_t b = 0; b < step.block_count(input_); ++b) {
       const auto block = step.block(input_, b);
-      fill(block, volumes_->of(step, block, block[1]), step.produce<double>(output_, input_, b));
+      fill(block, volumes_->weights(step, field_, block, block[1]).of_values,
+           step.produce<double>(output_, input_, b));
     }
   }
 
  private:
-  void fill(const stage::Block& block, const ElementVolumes::Seen& seen, double* out) const {
+  void fill(const stage::Block& block, std::span<const double> weights, double* out) const {
     const auto array = unfolded(block[0], field_);
-    const int64_t points = volumes_->points();
+    const int64_t points = points_of(field_);
     block[0].visit([&](const auto* data) {
       for (int64_t e = 0; e < block.count(); ++e)
         for (int32_t c = 0; c < field_.components; ++c) {
           const auto* values = data + e * array.strides[1] + c * array.strides[3];
-          const double* volumes = seen.of_points.data() + e * points;
-          double sum = 0;
-          for (int64_t p = 0; p < points; ++p)
+          const double* volumes = weights.data() + e * points;
+          double sum = 0, volume = 0;
+          for (int64_t p = 0; p < points; ++p) {
             sum += volumes[p] * static_cast<double>(values[p * array.strides[0]]);
-          *out++ = sum / seen.of_elements[static_cast<size_t>(e)];
+            volume += volumes[p];
+          }
+          *out++ = sum / volume;
         }
     });
   }

@@ -6,14 +6,17 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <pillion/stage.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "by_block.hpp"
 #include "cells.hpp"
 #include "elements.hpp"
 #include "legendre.hpp"
+#include "point_set.hpp"
 
 namespace pillion::stages {
 
@@ -45,15 +48,21 @@ class ElementVolumes {
   struct Seen {
     std::vector<double> coordinates, of_points, of_elements;
     int64_t step = -1;
+    int64_t changes = 0;  ///< grows when elements move
+    /// By the points of a set along an axis and their quadrature: `changes` when they were weighed,
+    /// and the volume of each.
+    std::map<std::pair<int32_t, pillion_quadrature>, std::pair<int64_t, std::vector<double>>>
+        of_sets{};
   };
 
   /// Elements that have not moved keep their volumes. `array` is that of the coordinates.
-  const Seen& of(const stage::Step& step, const stage::Block& block, const stage::Array& array) {
+  Seen& of(const stage::Step& step, const stage::Block& block, const stage::Array& array) {
     Seen& seen = seen_.at(step.index(), block.id());
     const auto count = static_cast<size_t>(block.count());
     if (seen.step == step.index() && seen.of_elements.size() == count) return seen;
     seen.step = step.index();
     const auto each = static_cast<size_t>(points());
+    if (seen.of_elements.size() != count) ++seen.changes;
     seen.coordinates.resize(3 * each * count);
     seen.of_points.resize(each * count, 0);
     seen.of_elements.resize(count, 0);
@@ -65,6 +74,7 @@ class ElementVolumes {
       if (seen.of_elements[e] != 0 && std::equal(now.begin(), now.end(), before)) continue;
       std::copy(now.begin(), now.end(), before);
       seen.of_elements[e] = weigh(now, volumes);
+      ++seen.changes;
     }
     return seen;
   }
@@ -72,15 +82,39 @@ class ElementVolumes {
   /// For values of a field, at points or of elements, of a block whose array of coordinates it is.
   CellWeights weights(const stage::Step& step, const pillion_field_description& field,
                       const stage::Block& block, const stage::Array& array) {
-    const Seen& seen = of(step, block, array);
+    Seen& seen = of(step, block, array);
     CellWeights out;
     const bool at_points = points_of(field) > 1;
+    if (at_points && field.point_set != nullptr) {
+      out.of_values = of_set(seen, field);
+      out.row = points_of(field);
+      return out;
+    }
     out.of_values = at_points ? seen.of_points : seen.of_elements;
     out.row = at_points ? points() : block.count();
     return out;
   }
 
  private:
+  const std::vector<double>& of_set(Seen& seen, const pillion_field_description& field) {
+    const std::pair key{field.points, field.quadrature};
+    auto& [changes, volumes] =
+        seen.of_sets.try_emplace(key, -1, std::vector<double>()).first->second;
+    if (changes == seen.changes) return volumes;
+    changes = seen.changes;
+    auto set = sets_.find(key);
+    if (set == sets_.end())
+      set = sets_.try_emplace(key, basis_, axes_, field.points, field.quadrature).first;
+    const size_t count = seen.of_elements.size(), size = set->second.size();
+    const auto each = static_cast<size_t>(points());
+    volumes.resize(count * size);
+    for (size_t e = 0; e < count; ++e) {
+      const double* x = seen.coordinates.data() + 3 * each * e;
+      set->second.volumes({x, x + each, x + 2 * each}, volumes.data() + e * size);
+    }
+    return volumes;
+  }
+
   double weigh(const std::vector<double>& coordinates, double* volumes) {
     const size_t n = basis_.size();
     const auto each = static_cast<size_t>(points());
@@ -115,6 +149,7 @@ class ElementVolumes {
   LobattoBasis basis_;
   Jacobian jacobian_;
   ElementArea area_;
+  std::map<std::pair<int32_t, pillion_quadrature>, PointSet> sets_;
   ByBlock<Seen> seen_;
 };
 

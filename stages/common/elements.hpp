@@ -67,7 +67,7 @@ inline void expect_hexahedra(const pillion_field_description& field, const stage
 
 /// Values of one component in an element of a spectral mesh; 1 of fields elsewhere.
 inline int64_t points_of(const pillion_field_description& field) {
-  const int64_t n = field.order + 1;
+  const int64_t n = field.points;
   if (field.mesh_kind != PILLION_SPECTRAL || field.centering != PILLION_POINT) return 1;
   return field.axes == 2 ? n * n : n * n * n;
 }

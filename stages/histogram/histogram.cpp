@@ -100,6 +100,10 @@ class Histogram final : public stage::Stage {
       place.fail("fields '" + name + "' and '" + first +
                  "': one has values at points and the other in each element; both must have the "
                  "same centering");
+    if (points_of(field) != points_of(quantities_[0].field()) ||
+        field.quadrature != quantities_[0].field().quadrature)
+      place.fail("fields '" + name + "' and '" + first +
+                 "' have values at different points of elements");
   }
 
   /// Of some values: all have the same if there is no span.

@@ -102,6 +102,50 @@ def test_stages_that_need_hexahedra(check, build, stage):
     assert "needs elements of three dimensions; those of mesh 'box' have two" in mistake["message"]
 
 
+OTHER = HEAD.replace(
+    "units: m}\n  atoms", "units: m, point_sets: {gauss: {points: 6}}}\n  atoms"
+).replace("heat: {mesh: box, type: float32}", "heat: {mesh: box, type: float32, points: gauss}")
+
+
+@pytest.mark.parametrize(
+    "stage",
+    [
+        "statistics: {fields: [heat]}",
+        "histogram: {field: heat, range: auto}",
+        "average: {field: heat, into: mean}",
+        "write_raw: {fields: [heat, velocity]}",
+    ],
+)
+def test_stages_that_take_values_at_other_points(check, build, stage):
+    skip_without(build, stage)
+    assert check(OTHER + stage).mistakes == []
+
+
+@pytest.mark.parametrize(
+    "stage",
+    [
+        "write_hdf5: {fields: [heat]}",
+        "write_vtkhdf: {fields: [heat]}",
+        "truncate: {fields: [heat], error: 1e-3}",
+        "encode: {fields: [heat]}",
+        "image: {draw: [slice: {field: heat, axis: z, at: 1}]}",
+        "autocorrelation: {field: heat, lags: 8}",
+    ],
+)
+def test_stages_that_need_the_points_of_the_mesh(check, build, stage):
+    skip_without(build, stage)
+    (mistake,) = check(OTHER + stage).mistakes
+    said = "'heat' has values at the points 'gauss' of elements of mesh 'box', 6 along each axis"
+    assert said in mistake["message"]
+
+
+def test_values_of_a_histogram_are_at_the_same_points(check, build):
+    (mistake,) = check(
+        OTHER + "histogram: {field: velocity, component: 0, range: auto, weight: heat}"
+    ).mistakes
+    assert "have values at different points of elements" in mistake["message"]
+
+
 def test_bytes_of_elements(check, build, tmp_path):
     made = "magnitude: {field: velocity, into: speed, at: simulation}\n"
     text = HEAD + made + "      - statistics: {fields: [speed, number, heat]}\n"

@@ -3,6 +3,7 @@
 are divided: several blocks, none, elements that move from rank to rank. The mesh is the unit cube
 in hexahedra of order 3, deformed by a smooth map; its elements are numbered in no order."""
 
+import json
 import os
 from functools import cache
 from pathlib import Path
@@ -15,7 +16,7 @@ import yaml
 from conftest import read_table
 from frames import Frame
 from numpy.polynomial import Polynomial
-from numpy.polynomial.legendre import Legendre
+from numpy.polynomial.legendre import Legendre, leggauss
 from placements import cases, check_report, placements
 from pool import results_of_case
 from scenes import Placement, Scene
@@ -55,6 +56,18 @@ WRITING = f"""
       - write_raw: {{fields: [drift, pressure, number], name: plain,
                 durable: false}}
 """
+# Fields at other points of the elements.
+SETS = {"inner": (3, "gauss"), "outer": (6, "gauss-lobatto")}
+OF_SETS = """
+  sets:
+    stages:
+      - statistics: {fields: [inner, outer]}
+      - histogram: {field: inner, bins: 12, range: [-2, 2]}
+      - magnitude: {field: outer, into: size}
+      - average: {field: inner, into: middle}
+      - statistics: {fields: [size, middle]}
+"""
+RAW_SETS = "      - write_raw: {fields: [xyz, inner, outer, number], name: sets, durable: false}\n"
 PYTHON = f"""
   python:
     stages:
@@ -80,20 +93,30 @@ def coordinates() -> np.ndarray:
     return x + bump * np.array([1.0, -0.6, 0.8])[:, None, None, None]
 
 
+def quadrature(count: int, kind: str) -> tuple[np.ndarray, np.ndarray]:
+    """Points and weights, from NumPy's."""
+    if kind == "gauss":
+        return leggauss(count)
+    last = Legendre.basis(count - 1)
+    x = np.concatenate([[-1.0], np.sort(last.deriv().roots().real), [1.0]])
+    return x, 2 / (count * (count - 1) * last(x) ** 2)
+
+
 @cache
-def volumes() -> np.ndarray:
+def volumes(count: int = N, kind: str = "gauss-lobatto") -> np.ndarray:
     """Quadrature weights times Jacobians [element, k, j, i], from NumPy's polynomials."""
     x = points()
-    weights = 2 / (ORDER * N * Legendre.basis(ORDER)(x) ** 2)
-    derivative = np.empty((N, N))
+    at, weights = quadrature(count, kind)
+    value, slope = np.empty((count, N)), np.empty((count, N))
     for j in range(N):
         of = Polynomial.fromroots(np.delete(x, j))
-        derivative[:, j] = of.deriv()(x) / of(x[j])
+        value[:, j], slope[:, j] = of(at) / of(x[j]), of.deriv()(at) / of(x[j])
     along = [
         np.einsum(
-            f"{axis}m,ec{''.join('m' if a == axis else a for a in 'kji')}->eckji",
-            derivative,
+            "zk,yj,xi,eckji->eczyx",
+            *(slope if axis == a else value for a in "kji"),
             coordinates(),
+            optimize=True,
         )
         for axis in "ijk"
     ]
@@ -129,11 +152,33 @@ def shaped(frame: Frame, name: str) -> np.ndarray:
     return frame[name] if shape is None else frame[name].reshape(-1, *shape)
 
 
+@cache
+def frames_of_sets() -> list[Frame]:
+    """With values at other points."""
+    rng, out = np.random.default_rng(9), []
+    for frame in frames():
+        inner, outer = rng.normal(size=(24, 27)), rng.normal(size=(24, 2 * 216)).astype(np.float32)
+        out.append(Frame(frame.step, frame.time, {**frame.values, "inner": inner, "outer": outer}))
+    return out
+
+
+def catalogue_of_sets() -> str:
+    sets = {name: {"points": n, "kind": kind} for name, (n, kind) in SETS.items()}
+    return (
+        CATALOGUE.replace("coordinates: xyz", f"coordinates: xyz, point_sets: {json.dumps(sets)}")
+        + "  inner: {mesh: box, type: float64, points: inner}\n"
+        + "  outer: {mesh: box, type: float32, components: 2, points: outer}\n"
+    )
+
+
 def scene(name: str) -> Scene:
     """With components in arrays of their own, if its name says so."""
-    analyses = ANALYSES + (WRITING if HAS_WRITE else "") + (PYTHON if HAS_PYTHON else "")
+    analyses = ANALYSES + (WRITING if HAS_WRITE else "") + OF_SETS + RAW_SETS
+    analyses += PYTHON if HAS_PYTHON else ""
     arguments = ("--elements", 1, "--apart", int(name == "apart"))
-    return Scene(name, frames(), CATALOGUE, analyses, "trajectory_driver", arguments)
+    return Scene(
+        name, frames_of_sets(), catalogue_of_sets(), analyses, "trajectory_driver", arguments
+    )
 
 
 DIVISIONS = ["slabs", "migrate", "sparse", "pieces"]
@@ -168,9 +213,10 @@ def played(request, build, tmp_path_factory):
     return results
 
 
-def check_row(table, row: int, ending: str, values: np.ndarray) -> None:
+def check_row(table, row: int, ending: str, values: np.ndarray, weights=None) -> None:
     values = values.astype(np.float64)
-    weights = volumes() if values.ndim > 1 else volumes().sum(axis=(1, 2, 3))
+    if weights is None:
+        weights = volumes() if values.ndim > 1 else volumes().sum(axis=(1, 2, 3))
     mean = np.average(values, weights=weights)
     expected = {
         "volume": weights.sum(),
@@ -199,6 +245,43 @@ def test_statistics(played):
         check_row(tables["pressure"], row, "", shaped(frame, "pressure"))
         check_row(tables["number"], row, "", frame["number"])
         check_row(tables["drift"], row, "_y", frame["drift"][:, 1])
+
+
+def check_sets(folder: Path) -> None:
+    tables = {
+        name: read_table(folder / f"statistics_{name}.csv")
+        for name in ("inner", "outer", "size", "middle")
+    }
+    at_inner, at_outer = (volumes(*of) for of in SETS.values())
+    for row, frame in enumerate(frames_of_sets()):
+        inner = frame["inner"].reshape(-1, 3, 3, 3)
+        outer = frame["outer"].reshape(-1, 2, 6, 6, 6)
+        size = np.sqrt((outer.astype(np.float64) ** 2).sum(axis=1)).astype(np.float32)
+        check_row(tables["inner"], row, "", inner, at_inner)
+        check_row(tables["outer"], row, "_y", outer[:, 1], at_outer)
+        assert tables["size"]["mean"][row] == pytest.approx(
+            np.average(size, weights=at_outer), rel=1e-7
+        )
+        inside = (1, 2, 3)
+        means = (inner * at_inner).sum(axis=inside) / at_inner.sum(axis=inside)
+        check_row(tables["middle"], row, "", means)
+        table = read_table(folder / f"histogram_inner.{frame.step:09}.csv")
+        assert table["count"].tolist() == np.histogram(inner, 12, (-2, 2))[0].tolist()
+        by_volume = np.histogram(inner, 12, (-2, 2), weights=at_inner)[0]
+        np.testing.assert_allclose(table["volume"], by_volume, rtol=1e-11, atol=1e-15)
+
+
+def test_fields_at_other_points_of_elements(played):
+    check_sets(played / "sets")
+    found = pillion.results(played)["sets/sets"]
+    assert found["xyz"].dims[-3:] == ("point_z", "point_y", "point_x")
+    for name, (n, _) in SETS.items():
+        assert found[name].dims[-1] == f"point{n}_x" and found[name].sizes[f"point{n}_x"] == n
+        for frame in frames_of_sets():
+            of_step = found.sel(step=frame.step)
+            values = of_step[name].values[np.argsort(of_step["number"].values)]
+            wanted = frame[name][np.argsort(frame["number"])]
+            np.testing.assert_array_equal(values.reshape(wanted.shape), wanted)
 
 
 def test_histograms(played):

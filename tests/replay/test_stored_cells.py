@@ -24,7 +24,7 @@ from test_points_of_boxes import TEXT as POINTS
 from test_points_of_boxes import run as run_points
 from test_spectral import ANALYSES as OF_ELEMENTS
 from test_spectral import CATALOGUE as ELEMENTS
-from test_spectral import frames
+from test_spectral import OF_SETS, RAW_SETS, catalogue_of_sets, check_sets, frames, frames_of_sets
 from test_unstructured import ANALYSES
 from test_unstructured import TEXT as CELLS
 from test_unstructured import run as run_cells
@@ -320,6 +320,27 @@ def test_a_file_of_vtk(build, tmp_path):
             del file["VTKHDF"][name]
         done = replay(build, tmp_path, 1, "--output", "other", path.name, "c.yaml", check=False)
         assert done.returncode == 1 and message in done.stderr, done.stderr
+
+
+def test_fields_at_other_points_of_elements(build, tmp_path):
+    text = "analyses:\n  files:\n    stages:\n" + RAW_SETS
+    made = Scene(
+        "sets",
+        frames_of_sets(),
+        catalogue_of_sets(),
+        text,
+        "trajectory_driver",
+        ("--elements", 1, "--apart", 0),
+    )
+    results, _ = made.run(build, tmp_path, Placement(2, 0, "pieces"))
+    text = f"output: again\n{catalogue_of_sets()}analyses:{OF_SETS}"
+    (tmp_path / "c.yaml").write_text(text)
+    replay(build, tmp_path, 2, results / "files", "c.yaml")
+    check_sets(tmp_path / "again/sets")
+    (tmp_path / "c.yaml").write_text(text.replace('"points": 3', '"points": 4'))
+    done = replay(build, tmp_path, 1, results / "files", "c.yaml", check=False)
+    assert done.returncode == 1
+    assert "has values of shape [3, 3, 3] in each element, but field 'inner'" in done.stderr
 
 
 def test_elements_of_another_order(build, tmp_path):

@@ -313,7 +313,8 @@ def fields_in(head: Mapping[str, Any]) -> list[RawField]:
         inner: tuple[int, ...] = (components,) if components > 1 else ()
         is_at_points = entry.get("centering") == "point"
         if is_at_points and "order" in mesh:
-            inner += (int(mesh["order"]) + 1,) * int(mesh.get("dimensions", 3))
+            points = int(entry.get("points", int(mesh["order"]) + 1))
+            inner += (points,) * int(mesh.get("dimensions", 3))
             is_at_points = False
         is_partial = mesh.get("covered") == "partial"
         dtype = np.dtype(entry["type"])

@@ -113,7 +113,7 @@ def _stored(path: Path, head: dict[str, Any]) -> Stored:
         dims = _dims_of(of, mesh) + tuple(map(component_axis, components))
         fields[of.name] = StoredField(
             of.dtype,
-            dims + (POINTS[-len(points) :] if points else ()),
+            dims + _dims_of_points(points, mesh),
             _shape_of(of, last, cells) + of.inner,
             units[of.name],
             _Blocks(path, of, cells),
@@ -134,6 +134,17 @@ def _stored(path: Path, head: dict[str, Any]) -> Stored:
         main if cells is None else (),
         more,
     )
+
+
+def _dims_of_points(points: tuple[int, ...], mesh: dict[str, Any]) -> tuple[str, ...]:
+    """Names of the axes of an element's points. Points that are not those of the mesh have axes of
+    their own, such as point3_z.
+    """
+    if not points:
+        return ()
+    of_mesh = points[0] == int(mesh["order"]) + 1
+    names = POINTS if of_mesh else [name.replace("_", f"{points[0]}_") for name in POINTS]
+    return tuple(names[-len(points) :])
 
 
 def _is_at_nodes(of: RawField, head: dict[str, Any]) -> bool:

@@ -122,8 +122,9 @@ def _expect_kind(stored: Stored, raw: RawField, field: Field) -> None:
         if raw.inner != field.of_item:
             raise Error(
                 f"{stored.place} has values of shape {list(raw.inner)} in each element, but field "
-                f"'{field.name}' needs {list(field.of_item)}; declare the `order` of mesh "
-                f"'{field.mesh}' and the `centering` of the field as they were in the run"
+                f"'{field.name}' needs {list(field.of_item)}; declare the `order` and the "
+                f"`point_sets` of mesh '{field.mesh}', and the `centering` of the field, as they "
+                "were in the run"
             )
     elif field.is_at_points != raw.is_at_points:
         where = ("cells", "points")

@@ -60,6 +60,8 @@ namespace {
 /// Nothing of values at cells in boxes, nor of particles.
 std::string centering(const pillion_field_description& field) {
   if (field.mesh_kind == PILLION_PARTICLES) return "";
+  if (field.point_set != nullptr)
+    return ", centering: point, points: " + std::to_string(field.points);
   if (field.centering == PILLION_POINT) return ", centering: point";
   return field.mesh_kind == PILLION_SPECTRAL ? ", centering: cell" : "";
 }

@@ -113,7 +113,8 @@ stage::Input WriteVtkhdf::input_of() const {
   const bool has_points = wanted_.has_points();
   if (is_grid() || has_levels() || has_points) {
     auto input = stage::Input::as_shared(names).with_levels();
-    return has_points ? std::move(input).with_points() : input;
+    const bool is_spectral = mesh.mesh_kind == PILLION_SPECTRAL;  // with the mesh's points alone
+    return has_points && !is_spectral ? std::move(input).with_points() : input;
   }
   return stage::Input::slabs(names, mesh.axes - 1);
 }

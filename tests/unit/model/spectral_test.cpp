@@ -64,6 +64,36 @@ TEST_CASE("elements may have two dimensions, and coordinates two components or t
             .find("spectral elements have 2 or 3 dimensions, found 1") != std::string::npos);
 }
 
+TEST_CASE("fields may have values at other points of elements") {
+  const std::string sets =
+      "meshes: {box: {kind: spectral, order: 3, point_sets: {p: {points: 2}, q: {points: 5, kind: "
+      "gauss-lobatto}}}}\n";
+  const auto catalogue = read(sets +
+                              "fields:\n  u: {mesh: box, type: float64, components: 2, points: p}\n"
+                              "  v: {mesh: box, type: float64, points: q}\n"
+                              "  w: {mesh: box, type: float64}\n")
+                             .catalogue;
+  const auto& box = catalogue.mesh("box");
+  CHECK(values_of(box, catalogue.field("u")) == 2 * 8);
+  CHECK(points_along(box, catalogue.field("u")) == 2);
+  CHECK(point_set_of(box, catalogue.field("u"))->quadrature == PILLION_GAUSS);
+  CHECK(values_of(box, catalogue.field("v")) == 125);
+  CHECK(point_set_of(box, catalogue.field("v"))->quadrature == PILLION_GAUSS_LOBATTO);
+  CHECK(values_of(box, catalogue.field("w")) == 64);
+  CHECK(point_set_of(box, catalogue.field("w")) == nullptr);
+  const auto mistake = [&](const std::string& text) { return error_of(sets + text); };
+  CHECK(mistake("fields: {u: {mesh: box, type: float64, points: pressure}}\n") ==
+        "f:2: mesh 'box' has no point set 'pressure'; known: p, q");
+  CHECK(mistake("fields: {u: {mesh: box, type: float64, points: p, centering: cell}}\n")
+            .find("field 'u' has values at cells") != std::string::npos);
+  CHECK(error_of("meshes: {g: {kind: spectral, order: 3, point_sets: {p: {points: 1}}}}\n") ==
+        "f:1: a point set has 2 to 32 points along each axis, found 1; one value for each element "
+        "is `centering: cell`");
+  CHECK(error_of(
+            "meshes: {g: {kind: spectral, order: 3, point_sets: {p: {points: 4, kind: chebyshev}}}}"
+            "\n") == "f:1: unknown kind of points 'chebyshev'; known: gauss, gauss-lobatto");
+}
+
 TEST_CASE("coordinates and other fields may consist of fields of one component each") {
   const std::string listed = "meshes: {box: {kind: spectral, order: 3, coordinates: [x, y, z]}}\n";
   const std::string one = "{mesh: box, type: float32, units: m}\n";
