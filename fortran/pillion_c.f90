@@ -115,6 +115,7 @@ module pillion_c
     integer(c_int32_t) :: levels = 1
     integer(c_int32_t) :: is_partial = 0
     integer(c_int32_t) :: centering = 0
+    integer(c_int32_t) :: point_axes = 0
   end type
 
   ! Points of a block of an unstructured mesh: coordinate d of point i is element i*stride behind

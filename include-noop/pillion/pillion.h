@@ -103,6 +103,7 @@ typedef struct pillion_field {
   int32_t levels;
   int32_t is_partial;
   pillion_centering centering;
+  int32_t point_axes;
 } pillion_field;
 
 static inline const char* pillion_error_message(void) { return ""; }

@@ -82,6 +82,9 @@ typedef struct pillion_field {
                      * of others 1 */
   int32_t is_partial;          /**< 1 if cells of a uniform mesh may be missing */
   pillion_centering centering; /**< where the mesh has its values; 0 of particles */
+  int32_t point_axes;          /**< of a mesh of boxes: bit d is set if arrays have one value more
+                                * than cells along axis d: all for points, one for faces, all but one
+                                * for edges */
 } pillion_field;
 
 /** Message of the last failure on this thread; "" if there was none. Never NULL. */

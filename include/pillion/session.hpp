@@ -111,6 +111,7 @@ struct Field {
   int32_t levels = 1;       ///< of refinement of a uniform mesh, whose cells are the coarsest's
   bool is_partial = false;  ///< cells of a uniform mesh may be missing
   pillion_centering centering = 0;  ///< where the mesh has its values; 0 of particles
+  int32_t point_axes = 0;           ///< bit d: arrays have one value more than cells along axis d
 
   /// Values in one cell, particle or element.
   [[nodiscard]] int64_t values() const {
@@ -257,7 +258,8 @@ class Session {
                      field.order,
                      field.levels,
                      field.is_partial != 0,
-                     field.centering});
+                     field.centering,
+                     field.point_axes});
     }
     return out;
   }

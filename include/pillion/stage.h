@@ -86,6 +86,7 @@ typedef struct pillion_field_description {
   int32_t points; /**< of a field at points of spectral elements: along each axis; of others 0 */
   pillion_quadrature quadrature; /**< whose points these are */
   const char* point_set;         /**< their name, if they are not those of the mesh; else NULL */
+  uint32_t point_axes;           /**< of a field of a mesh of boxes, as pillion_array has them */
 } pillion_field_description;
 
 /** Half-open range of cells; [0, 1) along axes that a mesh lacks. */

@@ -74,6 +74,7 @@ nb::dict description_of(const pillion_field_description& field) {
   out["order"] = field.order;
   out["dimensions"] = field.mesh_kind == PILLION_SPECTRAL ? field.axes : 0;
   out["centering"] = field.centering;
+  out["point_axes"] = field.point_axes;
   out["coordinates"] = field.coordinates == nullptr ? "" : field.coordinates;
   return out;
 }

@@ -268,7 +268,8 @@ void bind_field(nb::module_& module) {
       .def_ro("order", &Field::order)
       .def_ro("levels", &Field::levels)
       .def_ro("is_partial", &Field::is_partial)
-      .def_ro("centering", &Field::centering);
+      .def_ro("centering", &Field::centering)
+      .def_ro("point_axes", &Field::point_axes);
 }
 
 }  // namespace

@@ -204,7 +204,7 @@ nb::tuple block(const Work& work, int32_t input, int32_t index, int32_t axes, bo
 /// Memory for an output on a block, to be written to.
 nb::object produce(const Work& work, int32_t output, int32_t input, int32_t index, int32_t axes,
                    bool inner, int32_t type, int32_t components, const Points& points,
-                   int32_t centering, const nb::object& lease) {
+                   int32_t centering, uint32_t point_axes, const nb::object& lease) {
   const auto found = found_block(work, input, index);
   void* data = nullptr;
   work.check(work.host().produce(work.get(), output, input, index, &data));
@@ -218,7 +218,7 @@ nb::object produce(const Work& work, int32_t output, int32_t input, int32_t inde
   for (int32_t d = 0; d < axes; ++d) {
     const int64_t cells =
         inner ? found.inner_hi()[d] - found.inner_lo()[d] : found.hi()[d] - found.lo()[d];
-    const int64_t extent = centering == PILLION_POINT ? cells + 1 : cells;
+    const int64_t extent = cells + more_along(point_axes, d);
     shape.add(extent, stride);
     stride *= extent;
   }
@@ -237,10 +237,10 @@ void bind_views(nb::class_<Work>& work) {
                    "object) -> tuple[typing.Any, ...]"))
       .def("produce", produce, nb::arg("output"), nb::arg("input"), nb::arg("index"),
            nb::arg("axes"), nb::arg("inner"), nb::arg("type"), nb::arg("components"),
-           nb::arg("points"), nb::arg("centering"), nb::arg("lease"),
+           nb::arg("points"), nb::arg("centering"), nb::arg("point_axes"), nb::arg("lease"),
            nb::sig("def produce(self, output: int, input: int, index: int, axes: int, inner: bool, "
                    "type: int, components: int, points: collections.abc.Sequence[int], "
-                   "centering: int, lease: object) -> typing.Any"))
+                   "centering: int, point_axes: int, lease: object) -> typing.Any"))
       .def("connectivity", connectivity, nb::arg("input"), nb::arg("index"), nb::arg("lease"),
            nb::sig("def connectivity(self, input: int, index: int, lease: object) -> "
                    "dict[str, typing.Any] | None"))

@@ -66,6 +66,7 @@ class Work:
         components: int,
         points: Sequence[int],
         centering: int,
+        point_axes: int,
         lease: object,
     ) -> Any: ...
     def connectivity(self, input: int, index: int, lease: object) -> dict[str, Any] | None: ...

@@ -374,9 +374,14 @@ _FIELD = _map(
             either(_integer(1, 1000), _list_of(TEXT, 1000)),
         ),
         "centering": (
-            "Where the mesh has values: at cells or, on meshes of cells, at points; on a "
-            "spectral mesh also at the points of each element (default there: point).",
-            words("cell", "point"),
+            "Where the mesh has values: at cells or, on meshes of cells, at points; on uniform and "
+            "rectilinear meshes also at faces and edges; on a spectral mesh at the points of each "
+            "element (default there: point).",
+            words("cell", "point", "face", "edge"),
+        ),
+        "axis": (
+            "Of values at faces: the axis that these are across; at edges: along which they lie.",
+            words("x", "y", "z"),
         ),
         "points": (
             "Of a field in spectral elements: the point set of the mesh that it has values at "

@@ -76,11 +76,14 @@ std::array<int64_t, 4> packed_strides(const Box& box, int32_t components);
 inline Box box_of(const Array& array, const Box& box) {
   return array.has_extents ? Box{{0, 0, 0}, array.extents} : box;
 }
-/// The indices of values at points of a mesh of boxes: one more than cells along each axis of it.
-inline void set_point_extents(const Mesh& mesh, const Box& box, Array& array) {
+/// The indices of values in a box: one more than cells along each axis with a bit in `point_axes`.
+/// Nothing is set if there is none.
+inline void set_point_extents(uint32_t point_axes, const Box& box, Array& array) {
+  if (point_axes == 0) return;
   array.has_extents = true;
-  array.extents = {1, 1, 1};
-  for (int a = 0; a < mesh.axes; ++a) array.extents[static_cast<size_t>(a)] = box.extent(a) + 1;
+  for (int a = 0; a < 3; ++a)
+    array.extents[static_cast<size_t>(a)] =
+        box.extent(a) + (point_axes >> static_cast<unsigned>(a) & 1u);
 }
 /// Bytes of its values, packed.
 inline size_t bytes_of(const Array& array, const Box& box) {

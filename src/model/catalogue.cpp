@@ -237,14 +237,37 @@ Centering read_centering(const Value& value, const Mesh& mesh) {
                            : mesh.is_partial ? "missing cells"
                                              : "cells with a weight"));
   }
-  if (text == "face" || text == "edge")
-    value.fail(fmt::format("centering {} is not supported yet on a mesh of kind {}", text,
-                           name_of(mesh.kind)));
+  if (text == "face" || text == "edge") {
+    if (can_be_divided(mesh.kind) && mesh.is_whole())
+      return text == "face" ? Centering::Face : Centering::Edge;
+    value.fail(fmt::format(
+        "uniform and rectilinear meshes of one level, with all their cells, have values at {}s; "
+        "mesh '{}' {}",
+        text, mesh.name,
+        mesh.levels() > 1            ? "has levels of refinement"
+        : !can_be_divided(mesh.kind) ? fmt::format("is of kind '{}'", name_of(mesh.kind))
+        : mesh.is_partial            ? "has missing cells"
+                                     : "has cells with a weight"));
+  }
   if (text == "points") value.fail("unknown centering 'points'; it is called 'point' here");
   if (text == "elements")
     value.fail("unknown centering 'elements'; one value for each element is called 'cell' here");
-  value.fail(
-      fmt::format("unknown centering '{}'{}", text, base::suggestion(text, {"cell", "point"})));
+  value.fail(fmt::format("unknown centering '{}'{}", text,
+                         base::suggestion(text, {"cell", "point", "face", "edge"})));
+}
+
+/// `axis: x` of values at faces or edges.
+void read_axis(Reader& reader, const Mesh& mesh, Field& field) {
+  if (field.centering != Centering::Face && field.centering != Centering::Edge) return;
+  const Value& value = reader.require("axis");
+  const std::string& text = value.as_text();
+  static const std::vector<std::string> names = {"x", "y", "z"};
+  const auto found = std::find(names.begin(), names.end(), text);
+  field.axis = static_cast<int32_t>(found - names.begin());
+  if (field.axis >= mesh.axes)
+    value.fail(
+        fmt::format("axis is one of the {} of mesh '{}', x, y or z in their order, found '{}'",
+                    mesh.axes, mesh.name, text));
 }
 
 int32_t read_components(const Value& value) {
@@ -450,6 +473,7 @@ void Catalogue::read_field(const std::string& name, const Value& value,
     const Mesh* mesh = find_mesh(field.mesh);
     if (mesh != nullptr && centering != nullptr)
       field.centering = read_centering(*centering, *mesh);
+    if (mesh != nullptr) read_axis(reader, *mesh, field);
   });
   is_good &= attempt(mistakes, [&] {
     const Mesh* mesh = find_mesh(field.mesh);
@@ -496,7 +520,8 @@ void Catalogue::assemble(const std::string& name, const Value& parts) {
                              part.name, name));
     if (first == nullptr) first = &part;
     if (part.mesh != first->mesh || part.type != first->type ||
-        part.centering != first->centering || part.point_set != first->point_set)
+        part.centering != first->centering || part.axis != first->axis ||
+        part.point_set != first->point_set)
       entry.fail(
           fmt::format("fields '{}' and '{}' cannot be components of one field: they differ "
                       "in their mesh, type or centering",
@@ -508,6 +533,7 @@ void Catalogue::assemble(const std::string& name, const Value& parts) {
   field.type = first->type;
   field.centering = first->centering;
   field.point_set = first->point_set;
+  field.axis = first->axis;
   field.components = static_cast<int32_t>(field.parts.size());
   if (field.units.empty()) field.units = first->units;
   put(std::move(field));
@@ -620,7 +646,7 @@ void Catalogue::put(Mesh mesh) {
 
 void Catalogue::note_points(Mesh& mesh) const {
   mesh.has_values_at_points = std::any_of(fields_.begin(), fields_.end(), [&](const Field& field) {
-    return field.mesh == mesh.name && is_at_corners(mesh, field);
+    return field.mesh == mesh.name && point_axes_of(mesh, field) != 0;
   });
 }
 

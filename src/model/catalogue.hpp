@@ -118,8 +118,8 @@ struct Mesh {
   Faces faces{};     ///< of a rectilinear mesh; empty if the program sets them
   std::string of{};  ///< an unstructured mesh whose boundary this one is, or ""
   std::vector<std::string> patches{};  ///< names of the parts of a boundary
-  /// Of a mesh of boxes: some field of it has values at points, which blocks share at their
-  /// borders.
+  /// Of a mesh of boxes: some field of it has values at points, faces or edges, which blocks share
+  /// at their borders.
   bool has_values_at_points = false;
 
   [[nodiscard]] int levels() const { return static_cast<int>(ratios.size()) + 1; }
@@ -152,11 +152,12 @@ struct Field {
   /// Fields of one component each that are the components of this one, which is shared by them
   /// alone; empty of other fields.
   std::vector<std::string> parts{};
+  int32_t axis = 0;  ///< of values at faces: that which they are across; at edges: along which
   std::string point_set{};  ///< of its mesh, whose points it has values at; "": the mesh's own
 
   static constexpr auto members() {
-    return std::tuple{&Field::name,       &Field::mesh,      &Field::units,    &Field::type,
-                      &Field::components, &Field::centering, &Field::point_set};
+    return std::tuple{&Field::name,       &Field::mesh,      &Field::units, &Field::type,
+                      &Field::components, &Field::centering, &Field::axis,  &Field::point_set};
   }
 };
 
@@ -169,10 +170,19 @@ const PointSet* point_set_of(const Mesh& mesh, const Field& field);
 int32_t points_along(const Mesh& mesh, const Field& field);
 /// Values of one component in one item: the points of an element where a field has values at each.
 int32_t points_of(const Mesh& mesh, const Field& field);
-/// Whether a field of a mesh of boxes has values at the corners of cells, one more along each axis
-/// of the mesh than there are cells.
-inline bool is_at_corners(const Mesh& mesh, const Field& field) {
-  return has_boxes(mesh.kind) && centering_of(mesh, field) == Centering::Point;
+/// Of a field of a mesh of boxes, the axes along which its values are at points, a bit for each:
+/// one more of them than cells. None for values at cells, all for those at points, one for those at
+/// faces, all but one for those at edges.
+inline uint32_t point_axes_of(const Mesh& mesh, const Field& field) {
+  if (!has_boxes(mesh.kind)) return 0;
+  const uint32_t all = (1u << static_cast<uint32_t>(mesh.axes)) - 1;
+  const uint32_t one = 1u << static_cast<uint32_t>(field.axis);
+  switch (centering_of(mesh, field)) {
+    case Centering::Point: return all;
+    case Centering::Face: return one;
+    case Centering::Edge: return all & ~one;
+    default: return 0;
+  }
 }
 /// Whether fields of a mesh may have values at points: where points weigh what cells around them
 /// give them, cells of a box are all there.

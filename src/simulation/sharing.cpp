@@ -116,7 +116,7 @@ model::Array Sharing::array_in(const model::Field& field, const Box& box,
                                int32_t components) const {
   const auto& mesh = catalogue_.mesh(field.mesh);
   model::Array array{nullptr, field.type, field.components};
-  if (model::is_at_corners(mesh, field)) model::set_point_extents(mesh, box, array);
+  model::set_point_extents(model::point_axes_of(mesh, field), box, array);
   array.strides = model::packed_strides(model::box_of(array, box), components);
   return array;
 }

@@ -160,19 +160,20 @@ void check_points(const pillion_setup& setup, const Request& request, const std:
   const auto& mesh = setup.catalogue->mesh(name);
   const bool takes_points = with_points && request.kind == Kind::AsShared;
   for (const auto& field : request.fields) {
-    const auto& known = setup.catalogue->field(field);
-    if (!known.point_set.empty() && !takes_points)
+    const auto& described = setup.catalogue->field(field);
+    if (!described.point_set.empty() && !takes_points)
       place_of(setup, field)
           .fail(fmt::format("field '{}' has values at the points '{}' of elements of mesh '{}', {} "
                             "along each axis; stage '{}' reads values at the {} points of the mesh",
-                            field, known.point_set, name, model::points_along(mesh, known),
+                            field, described.point_set, name, model::points_along(mesh, described),
                             setup.stage, mesh.order + 1));
-    if (!model::is_at_corners(mesh, setup.catalogue->field(field))) continue;
+    if (model::point_axes_of(mesh, described) == 0) continue;
     if (takes_points) continue;
     place_of(setup, field)
-        .fail(fmt::format("field '{}' has values at points of {} '{}'; stage '{}' reads values at "
+        .fail(fmt::format("field '{}' has values at {}s of {} '{}'; stage '{}' reads values at "
                           "cells",
-                          field, called(mesh.kind), name, setup.stage));
+                          field, model::name_of(model::centering_of(mesh, described)),
+                          called(mesh.kind), name, setup.stage));
   }
 }
 
@@ -276,6 +277,7 @@ void describe_field(const pillion_setup& setup, const std::string& name, const V
     description.point_set = set->name.c_str();
     description.quadrature = set->quadrature;
   }
+  description.point_axes = model::point_axes_of(mesh, field);
 }
 
 void describe_mesh(const pillion_setup& setup, const std::string& name, const Value* place,
@@ -350,10 +352,14 @@ void check_centering(const model::Field& field, const model::Mesh& mesh) {
 
 int32_t add_like(pillion_setup& setup, model::Field field, const std::string& like) {
   const auto& model = field_at(setup, like, place_of(setup, field.name));
-  check_centering(field, setup.catalogue->mesh(model.mesh));
   if (field.centering == model::Centering::Natural) {
     field.centering = model.centering;
+    field.axis = model.axis;
     field.point_set = model.point_set;
+  } else if (field.centering == model.centering) {
+    field.axis = model.axis;
+  } else {
+    check_centering(field, setup.catalogue->mesh(model.mesh));
   }
   return add(setup, field, model.mesh, {.name = field.name, .like = like});
 }

@@ -107,8 +107,7 @@ void describe_blocks(const std::vector<model::Block>& blocks, const std::vector<
       const auto centering = model::centering_of(how.mesh, how.catalogue.field(name));
       const auto array = components.pack(block.arrays.at(name), block.box);
       arrays.push_back(describe(array, static_cast<pillion_centering>(centering)));
-      if (centering == model::Centering::Point && model::has_boxes(how.mesh.kind))
-        arrays.back().point_axes = (1u << static_cast<unsigned>(how.mesh.axes)) - 1;
+      arrays.back().point_axes = model::point_axes_of(how.mesh, how.catalogue.field(name));
       pointers.push_back(&arrays.back());
     }
     const size_t b = input.blocks.size();
@@ -456,8 +455,8 @@ void* add_array(MeshBlocks& mesh, model::Block& block, const model::Field& field
     array.extents = at_points ? geometry_of(block, model::coordinates_of(of.name)).extents
                               : std::array<int64_t, 3>{block.box.extent(0), 1, 1};
     array.has_extents = true;
-  } else if (model::is_at_corners(of, field)) {
-    model::set_point_extents(of, block.box, array);
+  } else {
+    model::set_point_extents(model::point_axes_of(of, field), block.box, array);
   }
   array.strides = model::packed_strides(model::box_of(array, block.box), values);
   std::shared_ptr<std::byte[]> memory(new std::byte[model::bytes_of(array, block.box) + 1]);

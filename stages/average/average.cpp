@@ -239,7 +239,7 @@ class CellsMean {
     for (int32_t d = 0; d < field_.axes; ++d) {
       const auto axis = static_cast<size_t>(d);
       cells[axis] = block.hi()[d] - block.lo()[d];
-      corners[axis] = 2;
+      corners[axis] = is_at_points_along(field_, d) ? 2 : 1;
     }
     const auto sum = [&](const T* first) {
       double out = 0;
@@ -268,7 +268,7 @@ class Average final : public stage::Stage {
  public:
   explicit Average(stage::Setup& setup) {
     const auto field = field_of(setup, "field", 0, Numbers::any);
-    const bool is_at_points = field.centering == PILLION_POINT;
+    const bool is_at_points = field.centering == PILLION_POINT || field.point_axes != 0;
     if (field.mesh_kind == PILLION_SPECTRAL && is_at_points)
       elements_ = std::make_unique<ElementsMean>(setup, field);
     else if (is_at_points && (has_boxes(field) || has_placed_points(field)))

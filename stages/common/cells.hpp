@@ -28,10 +28,10 @@ inline bool has_equal_cells(const pillion_field_description& field) {
          !has_weight(field);
 }
 
-/// Whether values of a field of a mesh of boxes all have one weight. Of values at points, those on
-/// the border of a block weigh less: see weights_of().
+/// Whether values of a field of a mesh of boxes all have one weight. Of values at points, faces and
+/// edges, those on the border of a block weigh less: see weights_of().
 inline bool has_equal_weights(const pillion_field_description& field) {
-  return has_equal_cells(field) && field.centering != PILLION_POINT;
+  return has_equal_cells(field) && field.point_axes == 0;
 }
 
 /// Fields as shared, for a stage that looks at flags and knows one level of refinement.
@@ -198,7 +198,8 @@ struct CellWeights {
 
 /// The volumes of a block's cells, ghosts included; 1 of whatever has no cells in boxes, or of all
 /// cells of a mesh that has equal ones. Cells share their volumes evenly among the points at their
-/// corners; a point on the border of blocks weighs in each what the cells there give it.
+/// corners, or their two faces across an axis, or their edges along one; one on the border of
+/// blocks weighs in each what the cells there give it.
 inline CellWeights weights_of(const pillion_mesh& mesh, const pillion_field_description& field,
                               const stage::Block& block) {
   CellWeights out;
@@ -207,9 +208,8 @@ inline CellWeights weights_of(const pillion_mesh& mesh, const pillion_field_desc
   if (has_equal_weights(field)) return out;
   out.parts = CellParts(block.raw().weight);
   const CellSizes sizes(mesh, block.level());
-  const bool at_points = field.centering == PILLION_POINT;
   for (int axis = 0; axis < mesh.axes; ++axis) {
-    if (at_points) {
+    if (is_at_points_along(field, axis)) {
       auto& along = out.along[static_cast<size_t>(axis)];
       along.assign(static_cast<size_t>(block.hi()[axis] - block.lo()[axis]) + 1, 0);
       for (size_t i = 0; i + 1 < along.size(); ++i) {

@@ -86,6 +86,11 @@ inline stage::Array unfolded(stage::Array array, const pillion_field_description
   return array;
 }
 
+/// Whether there is one value more than cells along an axis of a mesh of boxes.
+inline bool is_at_points_along(const pillion_field_description& field, int32_t axis) {
+  return (field.point_axes >> static_cast<uint32_t>(axis) & 1u) != 0;
+}
+
 /// Number of elements of an array, unfolded if it is one of a spectral mesh, along each axis.
 using Extent = std::array<int64_t, 3>;
 
@@ -97,9 +102,8 @@ inline Extent extent_of(const stage::Block& block, const pillion_field_descripti
   if (is_unstructured(field))
     return {field.centering == PILLION_POINT ? block.point_count() : block.count(), 1, 1};
   Extent extent = {1, 1, 1};
-  const int64_t more = field.centering == PILLION_POINT ? 1 : 0;
   for (int32_t axis = 0; axis < field.axes; ++axis)
-    extent[axis] = block.hi()[axis] - block.lo()[axis] + more;
+    extent[axis] = block.hi()[axis] - block.lo()[axis] + (is_at_points_along(field, axis) ? 1 : 0);
   return extent;
 }
 

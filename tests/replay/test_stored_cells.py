@@ -18,6 +18,8 @@ from replaying import assert_same, replay
 from scenes import Placement, Scene
 from test_curvilinear import TEXT as CURVED
 from test_curvilinear import run as run_curved
+from test_faces import TEXT as FACES
+from test_faces import run as run_faces
 from test_masks import TEXT as MASKS
 from test_masks import run as run_masks
 from test_points_of_boxes import TEXT as POINTS
@@ -71,6 +73,7 @@ LIVE = {
         ),
         9,
     ),
+    "faces": (run_faces, FACES, files(grid="u, v, w, ex, ez, c", plane="pu, pv"), 17),
 }
 
 

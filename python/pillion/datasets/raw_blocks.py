@@ -65,12 +65,13 @@ class RawBlock:
     def count(self) -> int:
         return math.prod(hi - lo for lo, hi in self.box)
 
-    @property
-    def point_box(self) -> Box:
-        """The range of its points, those on its border included."""
+    def box_with(self, more: tuple[int, ...]) -> Box:
+        """The range of its points; of a box, with `more` items than cells along each axis of
+        [z, y, x].
+        """
         if self.point_range is not None:
             return [self.point_range]
-        return [(lo, hi + 1) for lo, hi in self.box]
+        return [(lo, hi + n) for (lo, hi), n in zip(self.box, more, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -231,11 +232,12 @@ class RawField:
     dtype: np.dtype
     inner: tuple[int, ...]  # components if there are several, then points of an element
     is_partial: bool = False  # blocks need not cover the mesh
-    is_at_points: bool = False  # of a mesh of cells: its items are points
+    is_at_points: bool = False  # its items are points, faces or edges, which blocks may share
+    more: tuple[int, ...] = ()  # of boxes: how many more of these than cells along [z, y, x]
 
     def box_of(self, block: RawBlock) -> Box:
         """The range of items that a block has of the field."""
-        return block.point_box if self.is_at_points else block.box
+        return block.box_with(self.more) if self.is_at_points else block.box
 
     def array_of(self, block: RawBlock) -> RawArray:
         """The field in a block."""
@@ -294,7 +296,8 @@ class RawField:
         each = math.prod(self.inner)
         found = sum(block.count for block in index.blocks if block.level == 0)
         if self.is_at_points and all(block.point_range is None for block in index.blocks):
-            wanted = math.prod(n - 1 for n in shape[: len(shape) - len(self.inner)])
+            extents = shape[: len(shape) - len(self.inner)]
+            wanted = math.prod(n - more for n, more in zip(extents, self.more, strict=True))
         else:
             found = index.points if self.is_at_points else found
             wanted = math.prod(shape) // each
@@ -311,15 +314,26 @@ def fields_in(head: Mapping[str, Any]) -> list[RawField]:
     for number, entry in enumerate(head["fields"]):
         components = int(entry["components"])
         inner: tuple[int, ...] = (components,) if components > 1 else ()
-        is_at_points = entry.get("centering") == "point"
+        more = _more_than_cells(entry, len(mesh.get("cells", ())))
+        is_at_points = entry.get("centering") == "point" or any(more)
         if is_at_points and "order" in mesh:
             points = int(entry.get("points", int(mesh["order"]) + 1))
             inner += (points,) * int(mesh.get("dimensions", 3))
             is_at_points = False
         is_partial = mesh.get("covered") == "partial"
         dtype = np.dtype(entry["type"])
-        out.append(RawField(str(entry["name"]), number, dtype, inner, is_partial, is_at_points))
+        name = str(entry["name"])
+        out.append(RawField(name, number, dtype, inner, is_partial, is_at_points, more))
     return out
+
+
+def _more_than_cells(entry: Mapping[str, Any], axes: int) -> tuple[int, ...]:
+    """How many more values than cells a field has along [z, y, x]."""
+    centering = entry.get("centering")
+    if centering not in ("face", "edge"):
+        return (int(centering == "point"),) * axes
+    one = axes - 1 - "xyz".index(str(entry["axis"]))
+    return tuple(int((axis == one) == (centering == "face")) for axis in range(axes))
 
 
 def coordinates_in(head: Mapping[str, Any], index: RawIndex) -> RawField | None:
@@ -330,5 +344,5 @@ def coordinates_in(head: Mapping[str, Any], index: RawIndex) -> RawField | None:
         return None
     for block in index.blocks:
         array = block.points["coordinates"]
-        return RawField(name, -1, array.dtype, array.shape[-1:], is_at_points=True)
+        return RawField(name, -1, array.dtype, array.shape[-1:], False, True, (1,) * len(block.box))
     return None

@@ -70,14 +70,13 @@ def _shape_of(of: RawField, index: RawIndex, cells: tuple[int, ...] | None) -> t
     """The extents of all items of a step."""
     if cells is None:
         return (index.points if of.is_at_points else index.items,)
-    more = 1 if of.is_at_points else 0
-    return tuple(n + more for n in cells[::-1])
+    return tuple(n + more for n, more in zip(cells[::-1], of.more, strict=True))
 
 
 def _dims_of(of: RawField, mesh: dict[str, Any]) -> tuple[str, ...]:
     if "cells" in mesh:
-        axes = POINTS if of.is_at_points else AXES
-        return axes[-len(mesh["cells"]) :]
+        names = zip(AXES[-len(of.more) :], POINTS[-len(of.more) :], of.more, strict=True)
+        return tuple(point if more else cell for cell, point, more in names)
     if mesh.get("kind") == "unstructured":
         return (POINT if of.is_at_points else CELL,)
     return (ELEMENT if "order" in mesh else PARTICLE,)
@@ -129,7 +128,7 @@ def _stored(path: Path, head: dict[str, Any]) -> Stored:
         [float(entry["time"]) for entry in steps],
         str(head.get("time_units") or ""),
         fields,
-        _coords(mesh, length_units(head, [*fields]), last.faces, {of.is_at_points for of in found}),
+        _coords(mesh, length_units(head, [*fields]), last.faces, [of.more[::-1] for of in found]),
         attrs_of_origin(head, str(path)) | attrs,
         main if cells is None else (),
         more,
@@ -153,9 +152,11 @@ def _is_at_nodes(of: RawField, head: dict[str, Any]) -> bool:
 
 
 def _coords(
-    mesh: dict[str, Any], units: str, faces: tuple[np.ndarray, ...], at_points: set[bool]
+    mesh: dict[str, Any], units: str, faces: tuple[np.ndarray, ...], more: list[tuple[int, ...]]
 ) -> dict[str, tuple[np.ndarray, str]]:
-    """Centres of cells, and points where some field has values at these."""
+    """Centres of cells along each axis, and points where some field has values at these: by field,
+    how many more these are.
+    """
     found: dict[str, tuple[np.ndarray, str]] = {}
     if "cells" not in mesh or mesh.get("kind") == "curvilinear":
         return found
@@ -167,9 +168,9 @@ def _coords(
             first, width = float(mesh["origin"][axis]), float(mesh["length"][axis]) / cells
             along = first + np.arange(cells + 1) * width
             centres = first + (np.arange(cells) + 0.5) * width
-        if False in at_points:
+        if any(of[axis] == 0 for of in more):
             found["xyz"[axis]] = centres, of_axis
-        if True in at_points:
+        if any(of[axis] == 1 for of in more):
             found["point_" + "xyz"[axis]] = along, of_axis
     return found
 

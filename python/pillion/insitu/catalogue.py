@@ -22,7 +22,7 @@ MESH_KINDS = {
     6: "unstructured",
 }
 BOXES = ("uniform", "rectilinear", "curvilinear")  # kinds of mesh whose blocks are boxes of cells
-CENTERINGS = {"": 0, "cell": 1, "point": 2}
+CENTERINGS = {"": 0, "cell": 1, "point": 2, "face": 3, "edge": 4}
 
 
 def number_of(array: np.ndarray[Any, Any], what: str) -> int:
@@ -51,6 +51,7 @@ class Field:
     is_partial: bool = False  #: cells of a uniform mesh may be missing
     dimensions: int = 3  #: of the elements of a spectral mesh
     is_at_points: bool = False  #: values are at points of the mesh, not at cells
+    point_axes: int = 0  #: bit d: on a mesh of boxes, one value more than cells along axis d
 
     @property
     def is_particles(self) -> bool:
@@ -80,9 +81,10 @@ class FieldDescription:
         mesh_kind: "uniform", "rectilinear", "particles", "spectral" or "unstructured".
         order: of a spectral mesh: its elements have order + 1 points along each axis; else 0.
         dimensions: of a spectral mesh: those of its elements, 2 or 3; else 0.
-        centering: "cell"; or "point" in spectral elements and unstructured meshes; "" for
-            particles.
+        centering: "cell", "point", "face" or "edge"; "" for particles.
         coordinates: the field that holds the coordinates of a spectral mesh, or "".
+        point_axes: of a mesh of boxes: bit d is set if there is one value more than cells along
+            axis d. All bits for points, one for faces, all but one for edges.
     """
 
     name: str
@@ -100,6 +102,7 @@ class FieldDescription:
     centering: str = ""
     coordinates: str = ""
     dimensions: int = 0
+    point_axes: int = 0
 
     @property
     def is_particles(self) -> bool:
@@ -160,6 +163,7 @@ def fields_of(descriptions: Iterable[Any]) -> dict[str, Field]:
             f.is_partial,
             2 if MESH_KINDS[f.mesh_kind] == "spectral" and f.axes == 2 else 3,
             f.centering == CENTERINGS["point"],
+            f.point_axes,
         )
         for f in descriptions
     }

@@ -35,6 +35,7 @@ class Made:
     components: int
     points: list[int]
     centering: str
+    point_axes: int  # of a mesh of boxes, as a field has them
 
 
 @dataclass(frozen=True)
@@ -146,4 +147,8 @@ def _made(
         )
     at_points = like.mesh_kind == "spectral" and (output.centering or like.centering) == "point"
     points = [like.order + 1] * like.dimensions if at_points else []
-    return Made(number, kind, output.components, points, output.centering or like.centering)
+    centered = output.centering or like.centering
+    point_axes = like.point_axes if centered == like.centering else 0
+    if centered == "point":
+        point_axes = (1 << like.axes) - 1
+    return Made(number, kind, output.components, points, centered, point_axes)

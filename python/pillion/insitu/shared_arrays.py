@@ -59,8 +59,8 @@ def box_of(
             f"field '{field.name}' was shared with lo={tuple(first)}; mesh '{field.mesh}' has "
             f"{axes} axes"
         )
-    beyond = 1 if field.is_at_points else 0  # one point more than cells
-    last = [a + n - beyond for a, n in zip(first, view.shape[:axes], strict=True)]
+    extents = [n - (field.point_axes >> axis & 1) for axis, n in enumerate(view.shape[:axes])]
+    last = [a + n for a, n in zip(first, extents, strict=True)]
     strides = [_elements_of(view, stride, field.name) for stride in view.strides]
     return first, last, [*strides, 1][: axes + 1]
 

@@ -433,6 +433,7 @@ class Step:
             output.components,
             output.points,
             CENTERINGS[output.centering],
+            output.point_axes,
             self._lease,
         )
 

@@ -174,8 +174,10 @@ def _indexed(field: Field, order: Order) -> Arrangement:
     if _is_counted(field):
         out = [Dimension(0, 0)]
     else:
-        more = 1 if field.is_at_points else 0
-        out = [Dimension(axis, cells + more) for axis, cells in enumerate(field.cells)]
+        out = [
+            Dimension(axis, cells + (field.point_axes >> axis & 1))
+            for axis, cells in enumerate(field.cells)
+        ]
         if order == "zyx":
             out.reverse()
     return [*out, Dimension(COMPONENTS, field.components)]

@@ -98,6 +98,7 @@ def meshes_by_block(fields: Iterable[Field]) -> set[str]:
         for field in fields
         if field.is_in_blocks
         or field.is_at_points
+        or field.point_axes
         or field.mesh_kind in ("curvilinear", "unstructured", "spectral")
     }
 

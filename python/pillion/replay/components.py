@@ -93,7 +93,8 @@ def _component(stored: Stored, number: int) -> Stored:
         raw.inner[1:],
         raw.is_partial,
         raw.is_at_points,
-        raw,
-        number,
+        raw.more,
+        whole=raw,
+        component=number,
     )
     return replace(stored, raw=one, shape=stored.shape[:items] + raw.inner[1:])

@@ -92,7 +92,7 @@ _IN_BLOCKS = ("curvilinear", "unstructured", "spectral")  # meshes that few form
 
 def _expect_cells(stored: Stored, field: Field) -> None:
     of_mesh = field.mesh_kind if field.mesh_kind in _IN_BLOCKS else ""
-    if stored.raw is None and (of_mesh or field.is_at_points):
+    if stored.raw is None and (of_mesh or field.is_at_points or field.point_axes):
         raise Error(
             f"{stored.place} cannot be field '{field.name}' "
             + (f"on the {of_mesh} mesh '{field.mesh}'" if of_mesh else "at points of a mesh")
@@ -126,12 +126,24 @@ def _expect_kind(stored: Stored, raw: RawField, field: Field) -> None:
                 f"`point_sets` of mesh '{field.mesh}', and the `centering` of the field, as they "
                 "were in the run"
             )
-    elif field.is_at_points != raw.is_at_points:
-        where = ("cells", "points")
+    elif field.is_at_points != raw.is_at_points or _more_of(field) != raw.more:
         raise Error(
-            f"{stored.place} has values at {where[raw.is_at_points]}, but field '{field.name}' is "
-            f"declared at {where[field.is_at_points]}; set its `centering`"
+            f"{stored.place} has values at {_where(raw.is_at_points, raw.more)}, but field "
+            f"'{field.name}' is declared at {_where(field.is_at_points, _more_of(field))}; set its "
+            "`centering`, and the `axis` of faces and edges"
         )
+
+
+def _more_of(field: Field) -> tuple[int, ...]:
+    """How many more values than cells along [z, y, x]; nothing of other meshes than boxes."""
+    return tuple(field.point_axes >> axis & 1 for axis in reversed(range(len(field.cells))))
+
+
+def _where(is_at_points: bool, more: tuple[int, ...]) -> str:
+    if not any(more) or all(more):
+        return "points" if is_at_points or any(more) else "cells"
+    across = [axis for axis, n in zip("xyz", reversed(more), strict=False) if n]
+    return f"points along {' and '.join(across)}"
 
 
 def _set_domains(

@@ -26,7 +26,7 @@ def stored_raw(head: Mapping[str, Any], field: RawField, path: Path) -> Stored:
     index, mesh = index_of(path), head["mesh"]
     shape = tuple(int(n) for n in mesh.get("cells") or ())[::-1]
     if field.is_at_points:
-        shape = tuple(n + 1 for n in shape) or (index.points,)
+        shape = tuple(map(sum, zip(shape, field.more, strict=True))) or (index.points,)
     shape = shape or (index.items,)
     dtype = number_type(field.dtype)
     if dtype is not None:
@@ -64,8 +64,11 @@ def stored_vtkhdf(path: str, name: str, vtk: "VtkFile", field: Field) -> Stored:
         "RectilinearGrid": "rectilinear",
     }  # by type of file
     kind = kinds.get(vtk.type, field.mesh_kind)
-    index = index_of_vtkhdf(Path(path), kind, len(field.cells) or 1)
+    axes = len(field.cells) or 1
+    index = index_of_vtkhdf(Path(path), kind, axes)
     raw = field_of_vtkhdf(Path(path), name, vtk, kind, field.components)
+    if field.cells:
+        raw = replace(raw, more=(int(raw.is_at_points),) * axes)
     more = 1 if raw.is_at_points else 0
     shape: tuple[int, ...] = (index.points if more else index.items,)
     if kind in ("uniform", "rectilinear", "curvilinear"):

@@ -57,12 +57,18 @@ class WriteRaw final : public stage::Stage {
 
 namespace {
 
-/// Nothing of values at cells in boxes, nor of particles.
+/// Where values are; nothing of those at cells in boxes, nor of particles.
 std::string centering(const pillion_field_description& field) {
   if (field.mesh_kind == PILLION_PARTICLES) return "";
   if (field.point_set != nullptr)
     return ", centering: point, points: " + std::to_string(field.points);
   if (field.centering == PILLION_POINT) return ", centering: point";
+  if (field.centering == PILLION_FACE || field.centering == PILLION_EDGE) {
+    const bool is_face = field.centering == PILLION_FACE;
+    int32_t axis = 0;
+    while (is_at_points_along(field, axis) != is_face) ++axis;
+    return std::string(", centering: ") + (is_face ? "face" : "edge") + ", axis: " + "xyz"[axis];
+  }
   return field.mesh_kind == PILLION_SPECTRAL ? ", centering: cell" : "";
 }
 

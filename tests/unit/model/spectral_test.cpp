@@ -186,7 +186,7 @@ TEST_CASE("mistakes in spectral meshes are pointed at") {
       {mesh + "fields: {xyz: {mesh: box, type: float64, components: 3, centering: elements}}\n",
        "one value for each element is called 'cell' here"},
       {mesh + "fields: {xyz: {mesh: box, type: float64, components: 3, centering: face}}\n",
-       "centering face is not supported yet on a mesh of kind spectral"},
+       "have values at faces; mesh 'box' is of kind 'spectral'"},
   };
   for (const auto& [text, expected] : mistakes) {
     const auto error = error_of(text);
