@@ -51,6 +51,11 @@ module pillion_c
     enumerator :: pillion_cartesian = 1, pillion_cylindrical, pillion_spherical
   end enum
 
+  ! The points of elements of a spectral mesh, and those of one of its other point sets.
+  enum, bind(C)
+    enumerator :: pillion_gauss_lobatto = 0, pillion_gauss
+  end enum
+
   ! Where memory is.
   enum, bind(C)
     enumerator :: pillion_memory_host = 1, pillion_memory_pinned, pillion_memory_managed

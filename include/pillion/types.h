@@ -34,10 +34,10 @@ enum {
 };
 typedef int32_t pillion_mesh_kind;
 
-/** Where a mesh has the values of a field. Fields of uniform and rectilinear meshes are at cells,
- * those of unstructured meshes at cells or points. Those of spectral meshes are at the points of
- * each element, or at cells: one value for each element. Particles have no centering: 0. This
- * version refuses all else. */
+/** Where a mesh has the values of a field. Fields of all meshes of cells are at cells or points;
+ * those of uniform and rectilinear ones also at faces or edges. Those of spectral meshes are at the
+ * points of each element, or at cells: one value for each element. Particles have no centering: 0;
+ * a catalogue refuses all else. */
 enum { PILLION_CELL = 1, PILLION_POINT = 2, PILLION_FACE = 3, PILLION_EDGE = 4 };
 typedef int32_t pillion_centering;
 

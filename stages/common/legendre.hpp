@@ -225,15 +225,17 @@ class Jacobian {
 };
 
 /// The same of quadrilateral elements, which may be curved in space: how much larger a piece of the
-/// surface is than the piece of [-1, 1]^2 that is mapped to it.
+/// surface is than the piece of [-1, 1]^2 that is mapped to it. It is below zero where the surface
+/// faces away from where it faces at the first point: there the element is folded.
 class ElementArea {
  public:
   explicit ElementArea(const LobattoBasis& basis)
       : n_(basis.size()), derivative_(basis.derivative) {}
 
-  /// |dx/dr x dx/ds| at the n^2 points of an element whose coordinates are x, y, z.
+  /// +-|dx/dr x dx/ds| at the n^2 points of an element whose coordinates are x, y, z.
   void of(const double* x, const double* y, const double* z, double* out) const {
     const std::array<const double*, 3> from{x, y, z};
+    std::array<double, 3> first{};
     for (size_t j = 0; j < n_; ++j)
       for (size_t i = 0; i < n_; ++i) {
         std::array<double, 3> r{}, s{};
@@ -242,8 +244,11 @@ class ElementArea {
             r[c] += derivative_[i * n_ + m] * from[c][j * n_ + m];
             s[c] += derivative_[j * n_ + m] * from[c][m * n_ + i];
           }
-        out[j * n_ + i] = std::hypot(r[1] * s[2] - r[2] * s[1], r[2] * s[0] - r[0] * s[2],
-                                     r[0] * s[1] - r[1] * s[0]);
+        const std::array<double, 3> normal{r[1] * s[2] - r[2] * s[1], r[2] * s[0] - r[0] * s[2],
+                                           r[0] * s[1] - r[1] * s[0]};
+        if (i == 0 && j == 0) first = normal;
+        const double along = first[0] * normal[0] + first[1] * normal[1] + first[2] * normal[2];
+        out[j * n_ + i] = std::copysign(std::hypot(normal[0], normal[1], normal[2]), along);
       }
   }
 

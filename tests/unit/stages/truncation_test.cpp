@@ -122,6 +122,26 @@ TEST_CASE("what cannot be truncated stays as it is") {
       as_values);
 }
 
+TEST_CASE("a quadrilateral may face either way, but is not folded") {
+  const LobattoBasis basis(4);
+  const size_t n = basis.size();
+  Values r(n * n), s(n * n), folded(n * n), none(n * n), shares(n * n);
+  for (size_t p = 0; p < n * n; ++p) {
+    r[p] = basis.points[p % n];
+    s[p] = basis.points[p / n];
+    folded[p] = r[p] * r[p];
+  }
+  GeometryFinder finder(basis, 2);
+  const auto looked_at = [&](const Values& x, const Values& y, const Values& z) {
+    return finder.find(x.data(), y.data(), z.data(), shares);
+  };
+  CHECK(looked_at(r, s, none).is_valid);
+  CHECK(looked_at(s, r, none).is_valid);
+  CHECK(looked_at(none, s, r).is_valid);
+  CHECK(looked_at(r, s, none).volume == doctest::Approx(4));
+  CHECK_FALSE(looked_at(folded, s, none).is_valid);
+}
+
 TEST_CASE("without rounding, the largest coefficients are kept, and no more than needed") {
   std::mt19937 random(10);
   const LobattoBasis basis(7);
