@@ -16,6 +16,8 @@ const char* name_of(Metric metric);
 /// "latitude", or "axis 1" of a cartesian mesh.
 std::string name_of_axis(const Mesh& mesh, int axis);
 
+/// Reads `units`, if they are there.
+void read_units(base::Reader& reader, std::string& units, base::Diagnostics* mistakes);
 /// Reads `cells` and `coordinates`; sets origin and length if there are coordinates.
 bool read_faces(base::Reader& reader, Mesh& mesh, base::Diagnostics* mistakes);
 /// Read all that is of a mesh of that kind; false if something was wrong.

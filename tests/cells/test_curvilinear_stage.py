@@ -17,12 +17,17 @@ output: results
 sidecars: SIDECARS
 meshes:
   ring: {{kind: curvilinear, cells: {list(program.RING)}, coordinates: ring_x}}
-  shell: {{kind: curvilinear, cells: {list(program.SHELL)}, coordinates: shell_x}}
+  shell:
+    kind: curvilinear
+    cells: {list(program.SHELL)}
+    coordinates: [shell_x, shell_y, shell_z]
 fields:
   ring_u: {{mesh: ring, type: float64}}
   ring_x: {{mesh: ring, type: float64, components: 2, centering: point}}
   shell_u: {{mesh: shell, type: float64}}
-  shell_x: {{mesh: shell, type: float64, components: 3, centering: point}}
+  shell_x: {{mesh: shell, type: float64, centering: point}}
+  shell_y: {{mesh: shell, type: float64, centering: point}}
+  shell_z: {{mesh: shell, type: float64, centering: point}}
 analyses:
   a: {{stages: [python: {{call: "{HERE / "look_at_curvilinear.py"}:look_at_curvilinear"}}]}}
 """

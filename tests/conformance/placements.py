@@ -18,7 +18,7 @@ EVERYTHING = os.environ.get("PILLION_TEST_ALL", "") not in ("", "0")
 BY_NODE = [
     *((1, "node", 1, 0), (2, "node", 1, 2), (1, "node", 2, 3), (2, "node", 2, 0)),
     *((1, "separate", 1, 3), (2, "separate", 1, 0), (2, "separate", 2, 2)),
-    *((1, "separate", 2, 0, "spill", "64 KiB"), (0, "network", 1, 2), (2, "network", 1, 3)),
+    *((1, "separate", 2, 0, "spill", "72 KiB"), (0, "network", 1, 2), (2, "network", 1, 3)),
 ]
 
 
