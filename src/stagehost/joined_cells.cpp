@@ -9,6 +9,7 @@
 #include "model/geometry.hpp"
 #include "stagehost/block_geometry.hpp"
 #include "stagehost/cell_layers.hpp"
+#include "stagehost/cell_parts.hpp"
 
 namespace pillion::stagehost {
 
@@ -120,12 +121,6 @@ base::Bytes joined_topology(const std::vector<Topology>& parts, size_t own,
   return model::to_bytes(out, {});
 }
 
-std::byte* memory_of(size_t bytes, model::MeshBlocks& out) {
-  std::shared_ptr<std::byte[]> memory(new std::byte[bytes + 1]);
-  out.keep.push_back(memory);
-  return memory.get();
-}
-
 }  // namespace
 
 Array joined_array(const std::vector<Block>& parts, const std::string& field,
@@ -148,7 +143,7 @@ Array joined_array(const std::vector<Block>& parts, const std::string& field,
                  model::name_of(array.type));
   }
   Array joined = like;
-  auto* to = memory_of(static_cast<size_t>(items * like.components) * element, out);
+  auto* to = new_memory(static_cast<size_t>(items * like.components) * element, out);
   joined.data = to;
   for (size_t p = 0; p < parts.size(); ++p) {
     const auto& array = parts[p].arrays.at(field);
@@ -178,7 +173,7 @@ Block joined(const std::vector<Block>& parts, size_t own, const std::string& mes
         {static_cast<const std::byte*>(bytes.data), static_cast<size_t>(bytes.extents[0])}));
   }
   const auto bytes = joined_topology(topologies, own, points);
-  auto* memory = memory_of(bytes.size(), out);
+  auto* memory = new_memory(bytes.size(), out);
   std::copy(bytes.begin(), bytes.end(), memory);
   Block block = parts.front();
   auto& topology = block.arrays[cells];

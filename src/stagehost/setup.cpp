@@ -177,21 +177,41 @@ void check_points(const pillion_setup& setup, const Request& request, const std:
   }
 }
 
+/// Layers of copies around the cells of an unstructured mesh.
+void check_layers(const pillion_setup& setup, const Request& request, const std::string& mesh) {
+  if (!(request.halo >= 0) || request.halo > 1e6 || request.halo != std::floor(request.halo))
+    place_of(setup, request.fields.front())
+        .fail(fmt::format("field '{}' is on the unstructured mesh '{}', whose halo is a number of "
+                          "layers of cells: 0, 1, 2 or more; it is {}",
+                          request.fields.front(), mesh, request.halo));
+  if (!request.select.empty()) setup.parameters.fail("cells of a mesh cannot be selected from");
+}
+
 void check_cells_by_place(const pillion_setup& setup, const Request& request,
                           const std::string& mesh) {
-  const Value& place = place_of(setup, request.fields.front());
   if (!request.position.empty())
-    place.fail(
-        fmt::format("this stage needs particles with the positions '{}', and field '{}' is on the "
-                    "unstructured mesh '{}', whose cells need no position: they lie where their "
-                    "points are",
-                    request.position, request.fields.front(), mesh));
-  if (!(request.halo >= 0) || request.halo > 1e6 || request.halo != std::floor(request.halo))
-    place.fail(
-        fmt::format("field '{}' is on the unstructured mesh '{}', whose halo is a number of layers "
-                    "of cells: 0, 1, 2 or more; it is {}",
-                    request.fields.front(), mesh, request.halo));
-  if (!request.select.empty()) setup.parameters.fail("cells of a mesh cannot be selected from");
+    place_of(setup, request.fields.front())
+        .fail(fmt::format("this stage needs particles with the positions '{}', and field '{}' is "
+                          "on the unstructured mesh '{}', whose cells need no position: they lie "
+                          "where their points are",
+                          request.position, request.fields.front(), mesh));
+  check_layers(setup, request, mesh);
+}
+
+/// The key may also be the ids that the program shares with the cells.
+void check_cells_by_key(const pillion_setup& setup, const Request& request,
+                        const std::string& mesh) {
+  check_layers(setup, request, mesh);
+  if (request.key.empty()) return;
+  const Value& place = place_of(setup, request.key);
+  const auto& field = field_at(setup, request.key, place);
+  const auto centering = model::centering_of(setup.catalogue->mesh(mesh), field);
+  const bool is_integer = field.type == ElementType::Int32 || field.type == ElementType::Int64;
+  if (!is_integer || field.components != 1 || centering != model::Centering::Cell)
+    place.fail(fmt::format(
+        "field '{}' must be one integer at each cell of mesh '{}' to be their "
+        "key, it is {} x {} at each {}",
+        field.name, mesh, model::name_of(field.type), field.components, model::name_of(centering)));
 }
 
 void check_request(const pillion_setup& setup, const Request& request,
@@ -218,17 +238,20 @@ void check_request(const pillion_setup& setup, const Request& request,
   if (layout::is_division(request.kind)) return check_division(setup, request, mesh);
   if (kind == model::MeshKind::Unstructured && request.kind == Kind::Spatial)
     return check_cells_by_place(setup, request, mesh);
-  if (model::has_points(kind))
-    place_of(setup, request.fields.front())
-        .fail(fmt::format("this stage needs particles or elements that it can give to other ranks, "
-                          "and field '{}' is on {} '{}', which comes as shared or by place only",
-                          request.fields.front(), called(kind), mesh));
+  if (kind == model::MeshKind::Unstructured) return check_cells_by_key(setup, request, mesh);
   if (!model::is_counted(kind) ||
       (request.kind == Kind::Spatial && kind != model::MeshKind::Particles))
     place_of(setup, request.fields.front())
         .fail(fmt::format("this stage needs particles, and field '{}' is on {} '{}'",
                           request.fields.front(), called(kind), mesh));
-  if (request.kind == Kind::ByKey) check_integer(setup, request.key, "a key");
+  if (request.kind == Kind::ByKey) {
+    check_integer(setup, request.key, "a key");
+    if (request.halo != 0)
+      setup.parameters.fail(
+          fmt::format("this stage asked for a halo of {} around {} '{}' by key; by key, only cells "
+                      "of an unstructured mesh have one",
+                      request.halo, called(kind), mesh));
+  }
   if (request.kind == Kind::Spatial) check_position(setup, request);
   if (!request.select.empty()) check_integer(setup, request.select, "selected by");
 }
@@ -295,10 +318,8 @@ int32_t add_input(pillion_setup& setup, const pillion_input_request& wanted) {
     base::fail(ErrorCode::Plugin, "a stage asked for layout {}, which is not known", wanted.layout);
   request.kind = static_cast<Kind>(wanted.layout);
   if (request.kind == Kind::ByKey) request.key = text_or_empty(wanted.key);
-  if (request.kind == Kind::Spatial) {
-    request.position = text_or_empty(wanted.position);
-    request.halo = wanted.halo;
-  }
+  if (request.kind == Kind::Spatial) request.position = text_or_empty(wanted.position);
+  if (request.kind == Kind::Spatial || request.kind == Kind::ByKey) request.halo = wanted.halo;
   if (!layout::is_division(request.kind) &&
       std::any_of(wanted.ghosts, wanted.ghosts + 3, [](int64_t g) { return g != 0; }))
     setup.parameters.fail(

@@ -10,7 +10,7 @@
 #include "model/coarsen.hpp"
 #include "model/geometry.hpp"
 #include "stagehost/block_geometry.hpp"
-#include "stagehost/cells_by_place.hpp"
+#include "stagehost/cell_mover.hpp"
 #include "stagehost/plans.hpp"
 
 namespace pillion::stagehost {
@@ -381,7 +381,7 @@ Input bring(const Request& request, const Publication& publication, const Execut
   if (how.mesh.kind == model::MeshKind::Unstructured) {
     const auto blocks = blocks_for(mine.blocks, how, input);
     input.places.clear();
-    const auto& moved = movers.cells_by_place.bring(blocks, request, how.mesh, context);
+    const auto& moved = movers.unstructured.bring(blocks, request, how.mesh, context);
     describe_blocks(moved, nullptr, how, movers.together, input);
     add_geometry(moved, how.mesh, movers.checked, input);
     return input;

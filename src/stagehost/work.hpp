@@ -13,7 +13,7 @@
 
 #include "base/scratch_buffer.hpp"
 #include "redistribution/exchange.hpp"
-#include "stagehost/cells_by_place.hpp"
+#include "stagehost/cell_mover.hpp"
 #include "stagehost/coverage.hpp"
 #include "stagehost/field_redistributor.hpp"
 #include "stagehost/peer_messages.hpp"
@@ -45,7 +45,7 @@ static_assert(std::is_nothrow_move_constructible_v<Input>);
 struct Movers {
   FieldRedistributor cells;
   redistribution::ParticleExchange particles;
-  CellsByPlace cells_by_place;
+  CellMover unstructured;
   CheckedCells checked;
   base::ScratchBuffer together;  ///< components that the program has in arrays of their own
 };

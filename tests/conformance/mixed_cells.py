@@ -91,6 +91,16 @@ def at_cells(step: int) -> np.ndarray:
     return np.sin(0.7 * np.arange(len(mesh()[1])) + step)
 
 
+def zones(step: int) -> np.ndarray:
+    """A key of each cell, which changes at every other step."""
+    return ((np.arange(len(mesh()[1])) * 7 + step // 2) % 9 - 4).astype(np.int32)
+
+
+def regions(step: int) -> np.ndarray:
+    """The same cells have the same key, which has more than 32 bits."""
+    return zones(step) * np.int64(10_000_000_019)
+
+
 def at_points(step: int) -> np.ndarray:
     return (positions(step) + np.array([0, step, 0])).astype(np.float32)
 

@@ -2,6 +2,8 @@
 """A simulation that shares the mesh of mixed_cells.py, and other blocks of it from step 2 on."""
 
 import sys
+from contextlib import ExitStack
+from pathlib import Path
 
 import mixed_cells as mixed
 import numpy as np
@@ -13,6 +15,7 @@ STEPS = mixed.STEPS
 # "until:N": N steps and a checkpoint; "from:N": from step N on, from the checkpoint.
 # "nameless:N": N steps, and points without ids. "fixed:N": as again, with new values at each step.
 HOW, _, COUNT = FAULT.partition(":")
+HAS_KEYS = "  zone:" in Path("run.yaml").read_text()
 FIRST, IS_STILL = (int(COUNT) if HOW == "from" else 0), HOW in ("still", "again", "fixed")
 if COUNT:
     FAULT, STEPS = "", (STEPS if HOW == "from" else int(COUNT))
@@ -58,7 +61,10 @@ def spoil(found, step):
 def share(session, step, of_values):
     comm = session.communicator
     kept = []
-    with session.blocks("box"), session.blocks("u"), session.blocks("w"):
+    keys = {"zone": mixed.zones, "region": mixed.regions} if HAS_KEYS else {}
+    with ExitStack() as stack:
+        for name in ("box", "u", "w", *keys):
+            stack.enter_context(session.blocks(name))
         for block, (own, copies) in enumerate(mixed.blocks(step, comm.rank, comm.size)):
             numbers = own + copies
             used = sorted({p for n in numbers for p in mixed.mesh()[1][n].points})
@@ -77,6 +83,11 @@ def share(session, step, of_values):
             session.share("u", u, block=block)
             session.share("w", w, block=block)
             kept.append((u, w))
+            for name, of in keys.items():
+                values = of(of_values)[numbers].copy() if numbers else of(0)[:0]
+                values[len(own) :] += 1  # nor are they asked for their keys
+                session.share(name, values, block=block)
+                kept.append(values)
     return kept
 
 

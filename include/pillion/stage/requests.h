@@ -17,12 +17,12 @@ extern "C" {
  * contiguous, components interleaved, first axis fastest. */
 enum {
   PILLION_LAYOUT_AS_SHARED = 1, /**< blocks as the simulation shares them */
-  PILLION_LAYOUT_BY_KEY = 2,    /**< a particle, or an element of a spectral mesh, is always at the
-                                   owner of its key, sorted by key */
-  PILLION_LAYOUT_SPATIAL = 3,   /**< by place, with copies of all that lies within `halo` */
-  PILLION_LAYOUT_BLOCKS = 4,    /**< one block per peer, as near to cubes as can be */
-  PILLION_LAYOUT_SLABS = 5,     /**< one per peer, cut along `axis` alone */
-  PILLION_LAYOUT_PENCILS = 6,   /**< one per peer, whole along `axis`, cut along the others */
+  PILLION_LAYOUT_BY_KEY = 2,  /**< a particle, a spectral element or an unstructured cell is always
+                                 at the owner of its key, sorted by key */
+  PILLION_LAYOUT_SPATIAL = 3, /**< by place, with copies of all that lies within `halo` */
+  PILLION_LAYOUT_BLOCKS = 4,  /**< one block per peer, as near to cubes as can be */
+  PILLION_LAYOUT_SLABS = 5,   /**< one per peer, cut along `axis` alone */
+  PILLION_LAYOUT_PENCILS = 6, /**< one per peer, whole along `axis`, cut along the others */
   PILLION_LAYOUT_POWERS_OF_TWO = 7, /**< any number per peer; see `sides` */
   PILLION_LAYOUT_TRANSFORM = 8      /**< slabs along the third axis; where the mesh has fewer planes
                                        than there are peers, pencils along the first */
@@ -43,9 +43,10 @@ typedef struct pillion_input_request {
   const char* const* fields; /**< arrays of the blocks come in this order */
   int32_t field_count;
   int32_t layout;
-  const char* key;      /**< BY_KEY: an integer field of the mesh, one of each item */
+  const char* key;      /**< BY_KEY: an integer field of the mesh, one of each item; of unstructured
+                           cells, NULL for the ids that the program shares with them */
   const char* position; /**< SPATIAL: a field with 3 components; of cells, NULL */
-  double halo;          /**< SPATIAL: distance in units of length; of cells, layers of them */
+  double halo;          /**< SPATIAL: distance in units of length; of cells, also BY_KEY, layers */
   const char* select;   /**< BY_KEY, SPATIAL: an integer field to select by, or NULL for all */
   const int64_t* select_values; /**< values of `select` that are wanted */
   int32_t select_count;

@@ -32,11 +32,17 @@ struct Input {
 
   /// Blocks as the simulation shares them.
   static Input as_shared(std::vector<std::string> fields) { return {.fields = std::move(fields)}; }
-  /// Each particle or element always at the same owner, given by an integer field; sorted by it.
-  static Input by_key(std::string key, std::vector<std::string> fields) {
-    return {.fields = std::move(fields), .layout = PILLION_LAYOUT_BY_KEY, .key = std::move(key)};
+  /// Each particle, element or cell of an unstructured mesh always at the same owner, given by an
+  /// integer field; sorted by it. Without one, cells have their ids as keys. Only cells may have a
+  /// halo, as many layers of copies around those of the owner.
+  static Input by_key(std::string key, std::vector<std::string> fields, double halo = 0) {
+    return {.fields = std::move(fields),
+            .layout = PILLION_LAYOUT_BY_KEY,
+            .key = std::move(key),
+            .halo = halo};
   }
-  /// Particles by place, with copies of all within `halo` (in the mesh's units of length).
+  /// Particles by place, with copies of all within `halo` (in the mesh's units of length); or cells
+  /// of an unstructured mesh, with `halo` layers of copies and no position.
   static Input spatial(std::string position, double halo, std::vector<std::string> fields) {
     return {.fields = std::move(fields),
             .layout = PILLION_LAYOUT_SPATIAL,

@@ -33,7 +33,8 @@ class Input:
         fields: names in the catalogue; the configuration may rename them (`names`).
         layout: the distribution over ranks.
             Any mesh: "as_shared" (as the simulation shares them; never moved within a side).
-            Particles and spectral elements: "by_key" (always at the owner of the key).
+            Particles, spectral elements and cells of unstructured meshes: "by_key" (always at the
+            owner of the key, sorted by it).
             Particles: "spatial" (by place, with copies of all within `halo`). Unstructured meshes:
             the same without `position`; the centres of cells decide.
             Uniform meshes: "blocks" (one per peer, close to cubes), "slabs" (cut along `axis`
@@ -42,10 +43,11 @@ class Input:
         ghosts: cells added on both sides, for all axes or for each; not for "as_shared".
         axis: the axis of slabs and pencils, counted from 0.
         sides: exponents of "powers_of_two", for all axes or for each.
-        key: an integer field of the mesh, one for each item, for "by_key".
+        key: an integer field of the mesh, one for each item, for "by_key". Cells of unstructured
+            meshes need none: their key is then the id that the program shares with each.
         position: a field with 3 components, for "spatial".
-        halo: for "spatial", a distance in the mesh's units of length; of unstructured meshes, the
-            number of layers of cells that are copied, see `Block.flags`.
+        halo: for "spatial", a distance in the mesh's units of length; of unstructured meshes, also
+            for "by_key", the number of layers of cells that are copied, see `Block.flags`.
         select: an integer field of particles to select by.
         values: the values of `select` to keep.
         levels: whether blocks may be of several levels of refinement and cells missing, for

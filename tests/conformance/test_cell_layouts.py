@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cells of every shape in the layout by place: each cell is once at the peer in whose part of space
-its centre is, with its points, faces and values, at every placement. Layers of copies are compared
-with neighbours found in NumPy from the points of all cells."""
+"""Cells of every shape in the layouts by place and by key. By place, each cell is once at the peer
+in whose part of space its centre is; by key, all cells of a key are at one peer. They come with
+their points, faces and values, at every placement. Layers of copies are compared with neighbours
+found in NumPy from the points of all cells."""
 
 import json
 from itertools import product
@@ -18,10 +19,25 @@ analyses:
   all:
     every: 1 steps
     stages:
-      - python: {call: "FOLDER/cells_by_place.py:record", at: sidecar}
-      - python: {call: "FOLDER/cells_by_place.py:record_near", at: sidecar}
-      - python: {call: "FOLDER/cells_by_place.py:record_far", at: sidecar}
 """
+for stage in (
+    "record",
+    "record_near",
+    "record_far",
+    "record_regions",
+    "record_zones",
+    "record_ids",
+):
+    ANALYSES += f"      - python: {{call: '{HERE}/cell_layouts.py:{stage}', at: sidecar}}\n"
+KEYED = TEXT.replace(
+    "  w:", "  region: {mesh: box, type: int64}\n  zone: {mesh: box, type: int32}\n  w:"
+)
+# By layout: the keys at a step, and how many layers of copies there are.
+KEYS = {
+    "region": (mixed.regions, 0),
+    "zone": (mixed.zones, 1),
+    "ids": (lambda _: np.arange(len(mixed.mesh()[1])), 0),
+}
 PEERS = {"nameless": 4, "inside": 3, "one": 1, "network": 2, "node": 1, "spill": 1}
 
 
@@ -111,38 +127,81 @@ def check_without_layers(folder: Path, ranks: int, peers: int) -> None:
         assert sorted(copies) == sorted(shared)
 
 
-@pytest.mark.parametrize("place", [*PLACES, "nameless"])
-def test_cells_are_where_their_centres_are(place, build, tmp_path, monkeypatch):
-    monkeypatch.setitem(PLACES, "nameless", (4, 0, ""))
+@pytest.fixture(scope="module", params=[*PLACES, "nameless"])
+def played(request, build, tmp_path_factory):
+    folder, place = tmp_path_factory.mktemp("cells"), request.param
     arguments = [f"nameless:{mixed.STEPS}"] if place == "nameless" else []
-    run(tmp_path, build, place, TEXT + ANALYSES.replace("FOLDER", str(HERE)), *arguments)
-    report = json.loads((tmp_path / "results/report.json").read_text())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(PLACES, "nameless", (4, 0, ""))
+        run(folder, build, place, KEYED + ANALYSES, *arguments)
+        ranks = PLACES[place][0]
+    report = json.loads((folder / "results/report.json").read_text())
     (analysis,) = report["analyses"]
     assert analysis["publications"] == mixed.STEPS and analysis["disabled"] is None, analysis
-    check_without_layers(tmp_path, PLACES[place][0], PEERS[place])
+    return folder, ranks, PEERS[place]
+
+
+def test_cells_are_where_their_centres_are(played):
+    folder, ranks, peers = played
+    check_without_layers(folder, ranks, peers)
     for layers in (1, 2):
-        check_layers(tmp_path, layers, PEERS[place])
+        check_layers(folder, layers, peers)
+
+
+@pytest.mark.parametrize("layout", KEYS)
+def test_cells_of_a_key_are_at_one_peer(layout, played):
+    """A key is always at one peer, which has its cells in the order of keys and then of ids."""
+    folder, _, peers = played
+    keys_at, layers = KEYS[layout]
+    homes: dict[int, int] = {}
+    for step in range(mixed.STEPS):
+        keys, seen = keys_at(step), []
+        for path in folder.glob(f"cells.{layout}.{step}.*.npz"):
+            found, peer = np.load(path), int(path.name.split(".")[3])
+            ids = found["cell_ids"]
+            own = ids[found["flags"] == 0]
+            assert found["flags"].tolist() == [0] * len(own) + [1] * (len(ids) - len(own))
+            assert len(own) > 0 and path.name.endswith(".0.npz")
+            assert {homes.setdefault(int(key), peer) for key in keys[own]} == {peer}
+            if layout == "zone":
+                assert found["key_zone"].tolist() == keys[ids].tolist()
+            assert own.tolist() == own[np.lexsort((own, keys[own]))].tolist()
+            is_own = np.isin(np.arange(len(keys)), own)
+            assert sorted(ids[len(own) :]) == near(is_own, layers)
+            assert len(set(names_of_points(found, step))) == len(found["coordinates"])
+            check_block(found, step, mixed.at_cells(step)[ids])
+            seen += own.tolist()
+        assert sorted(seen) == list(range(len(keys)))
+    assert set(homes.values()) <= set(range(peers))
+    if layout == "ids":
+        assert len(set(homes.values())) == peers
+
+
+def check_values(found, step: int, with_points: bool) -> tuple[int, int]:
+    is_own = found["flags"] == 0
+    at = mixed.at_cells(step)[found["cell_ids"][is_own]]
+    np.testing.assert_array_equal(found["u"][is_own], at)
+    if with_points:
+        np.testing.assert_array_equal(found["w"], mixed.at_points(step)[found["point_ids"]])
+    return tuple(found["versions"].tolist())
 
 
 @pytest.mark.parametrize("place", ["inside", "network", "node"])
 def test_values_move_alone_while_the_mesh_stays(place, build, tmp_path):
-    """One mesh for all steps, shared again at each of them. Otherwise it changes at each step."""
-    text = TEXT + ANALYSES.replace("FOLDER", str(HERE))
-    for how, expected in (("fixed", 1), ("nameless", mixed.STEPS)):
-        run(tmp_path, build, place, text, f"{how}:{mixed.STEPS}")
-        for layers, peer in product((0, 1, 2), range(PEERS[place])):
+    """One mesh for all steps, shared again at each of them. Otherwise it changes at each step. Keys
+    change at every other step."""
+    for how in ("fixed", "nameless"):
+        run(tmp_path, build, place, KEYED + ANALYSES, f"{how}:{mixed.STEPS}")
+        for layout, peer in product((0, 1, 2, *KEYS), range(PEERS[place])):
             versions = set()
+            expected = mixed.STEPS
+            if how == "fixed":
+                expected = mixed.STEPS // 2 if layout in ("region", "zone") else 1
             for step in range(mixed.STEPS):
-                path = sorted(tmp_path.glob(f"cells.{layers}.{step}.{peer}.*.npz"))[0]
-                found = np.load(path)
-                versions.add(tuple(found["versions"]))
-                is_own = found["flags"] == 0
-                np.testing.assert_array_equal(
-                    found["u"][is_own], mixed.at_cells(step)[found["cell_ids"][is_own]]
-                )
-                if how == "fixed":
-                    at = mixed.at_points(step)[found["point_ids"]]
-                    np.testing.assert_array_equal(found["w"], at)
+                for path in sorted(tmp_path.glob(f"cells.{layout}.{step}.{peer}.*.npz"))[:1]:
+                    versions.add(check_values(np.load(path), step, how == "fixed"))
+            if layout in ("region", "zone") and not versions:
+                continue  # no key is this peer's
             assert len(versions) == expected and (0, 0) not in versions, versions
         for path in tmp_path.glob("cells.*.npz"):
             path.unlink()
@@ -152,7 +211,13 @@ REFUSED = {
     'layout="spatial", halo=0.5': "a number of layers of cells: 0, 1, 2 or more; it is 0.5",
     'layout="spatial", position="w"': "needs particles with the positions 'w'",
     'layout="spatial", select="n", values=[1]': "cells of a mesh cannot be selected from",
-    'layout="by_key", key="n"': "which comes as shared or by place only",
+    'layout="by_key", key="n", halo=-1': "a number of layers of cells: 0, 1, 2 or more; it is -1",
+    'layout="by_key", key="n", select="n", values=[1]': "cells of a mesh cannot be selected from",
+    'layout="by_key", key="u"': "field 'u' must be one integer at each cell of mesh 'box' to be "
+    "their key, it is float64 x 1 at each cell",
+    'layout="by_key", key="p"': "to be their key, it is int64 x 1 at each point",
+    'layout="by_key", key="other"': "field 'other' is on mesh 'more', and 'u' on mesh 'box'",
+    'layout="by_key", key="nothing"': "unknown field 'nothing'",
 }
 
 
@@ -161,7 +226,12 @@ def test_refused(layout, build, tmp_path):
     (tmp_path / "some.py").write_text(
         f'import pillion\n\n\n@pillion.stage("u", {layout})\ndef some(step):\n    pass\n'
     )
-    text = TEXT.replace("SIDECARS", "").replace("  w:", "  n: {mesh: box, type: int64}\n  w:")
+    more = ["n: {mesh: box, type: int64}", "p: {mesh: box, type: int64, centering: point}"]
+    more.append("other: {mesh: more, type: int64}")
+    text = TEXT.replace("SIDECARS", "").replace(
+        "  w:", "\n".join(f"  {one}" for one in more) + "\n  w:"
+    )
+    text = text.replace("units: m}}", "units: m}, more: {kind: unstructured}}")
     text += f"""
 analyses:
   all:

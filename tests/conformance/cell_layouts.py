@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Stages that write what they have of the mesh of mixed_cells.py, in the layout by place, without
-copies of cells and with one or two layers of them."""
+"""Stages that write what they have of the mesh of mixed_cells.py, in the layouts by place and by
+key, without copies of cells and with layers of them."""
 
 import numpy as np
 import pillion
 
 
-def save(step, layers):
+def save(step, layout, *keys):
     for block in step.blocks:
         cells = block.connectivity
         found = {name: getattr(cells, name) for name in cells.__dataclass_fields__}
         found = {name: values for name, values in found.items() if values is not None}
         flags = np.zeros(block.count, np.uint8) if block.flags is None else block.flags
         np.savez(
-            f"cells.{layers}.{step.index}.{step.peer}.{block.number}.npz",
+            f"cells.{layout}.{step.index}.{step.peer}.{block.number}.npz",
             **found, u=block["u"], w=block["w"], flags=flags, coordinates=block.coordinates,
+            **{f"key_{key}": block[key] for key in keys},
             versions=[block.topology_version, block.geometry_version],
         )  # fmt: skip
 
@@ -32,3 +33,18 @@ def record_near(step):
 @pillion.stage(["u", "w"], layout="spatial", halo=2)
 def record_far(step):
     save(step, 2)
+
+
+@pillion.stage(["u", "w"], layout="by_key", key="region")
+def record_regions(step):
+    save(step, "region")
+
+
+@pillion.stage(["w", "zone", "u"], layout="by_key", key="zone", halo=1)
+def record_zones(step):
+    save(step, "zone", "zone")
+
+
+@pillion.stage(["u", "w"], layout="by_key")
+def record_ids(step):
+    save(step, "ids")

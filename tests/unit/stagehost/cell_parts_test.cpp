@@ -1,34 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "stagehost/cells_by_place.hpp"
+#include "stagehost/cell_parts.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
-
-using pillion::stagehost::SpaceDivision;
-
-TEST_CASE("every rank has a part of the box, of the same size") {
-  for (const int ranks : {1, 2, 3, 4, 6, 12}) {
-    const SpaceDivision division({-1, 0, 2}, {3, 2, 3}, ranks);
-    std::vector<int> places(static_cast<size_t>(ranks));
-    for (int i = 0; i < 48; ++i)
-      for (int j = 0; j < 24; ++j)
-        for (int k = 0; k < 12; ++k)
-          ++places.at(static_cast<size_t>(
-              division.rank_of({-1 + (i + 0.5) / 12, (j + 0.5) / 12, 2 + (k + 0.5) / 12})));
-    for (const int count : places) CHECK(count == 48 * 24 * 12 / ranks);
-  }
-}
-
-TEST_CASE("ends of the box are in it, and axes without extent are not divided") {
-  const SpaceDivision plane({0, 0, 5}, {8, 2, 5}, 4);
-  CHECK(plane.parts() == std::array{4, 1, 1});
-  CHECK(plane.rank_of({0, 0, 5}) == 0);
-  CHECK(plane.rank_of({4, 2, 5}) == 2);
-  CHECK(plane.rank_of({8, 2, 5}) == 3);
-  const SpaceDivision point({1, 1, 1}, {1, 1, 1}, 3);
-  CHECK(point.rank_of({1, 1, 1}) == 0);
-}
+#include <array>
 
 TEST_CASE("a part of cells has the points and faces that they use") {
   // A tetrahedron, a triangle, and a tetrahedron as a polyhedron, on five points of seven.
