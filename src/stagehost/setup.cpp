@@ -214,6 +214,22 @@ void check_cells_by_key(const pillion_setup& setup, const Request& request,
         field.name, mesh, model::name_of(field.type), field.components, model::name_of(centering)));
 }
 
+/// Particles and elements have no ids but in fields, and come by key alone.
+void check_key(const pillion_setup& setup, const Request& request, const std::string& mesh) {
+  const char* kind = called(setup.catalogue->mesh(mesh).kind);
+  if (request.key.empty())
+    setup.parameters.fail(
+        fmt::format("this stage asked for {} '{}' by key; name an integer field "
+                    "as the key",
+                    kind, mesh));
+  check_integer(setup, request.key, "a key");
+  if (request.halo != 0)
+    setup.parameters.fail(
+        fmt::format("this stage asked for a halo of {} around {} '{}' by key; by "
+                    "key, only cells of an unstructured mesh have one",
+                    request.halo, kind, mesh));
+}
+
 void check_request(const pillion_setup& setup, const Request& request,
                    const pillion_input_request& wanted) {
   if (request.fields.empty()) setup.parameters.fail("a stage asked for an input without fields");
@@ -244,14 +260,7 @@ void check_request(const pillion_setup& setup, const Request& request,
     place_of(setup, request.fields.front())
         .fail(fmt::format("this stage needs particles, and field '{}' is on {} '{}'",
                           request.fields.front(), called(kind), mesh));
-  if (request.kind == Kind::ByKey) {
-    check_integer(setup, request.key, "a key");
-    if (request.halo != 0)
-      setup.parameters.fail(
-          fmt::format("this stage asked for a halo of {} around {} '{}' by key; by key, only cells "
-                      "of an unstructured mesh have one",
-                      request.halo, called(kind), mesh));
-  }
+  if (request.kind == Kind::ByKey) check_key(setup, request, mesh);
   if (request.kind == Kind::Spatial) check_position(setup, request);
   if (!request.select.empty()) check_integer(setup, request.select, "selected by");
 }

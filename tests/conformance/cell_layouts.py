@@ -48,3 +48,15 @@ def record_zones(step):
 @pillion.stage(["u", "w"], layout="by_key")
 def record_ids(step):
     save(step, "ids")
+
+
+@pillion.stage("zone", outputs={"label": pillion.Output(type="int64")})
+def label(step):
+    """A key that a stage makes of another."""
+    for block in step.blocks:
+        block.produce("label")[...] = 3 - block["zone"].astype(np.int64)
+
+
+@pillion.stage(["u", "w"], layout="by_key", key="label")
+def record_labels(step):
+    save(step, "label")

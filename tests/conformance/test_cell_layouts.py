@@ -14,21 +14,29 @@ import pytest
 from series_of_test import check_command
 from test_unstructured import HERE, PLACES, TEXT, run
 
-ANALYSES = """
+ANALYSES = f"""
 analyses:
   all:
     every: 1 steps
     stages:
+      - python: {{call: '{HERE}/cell_layouts.py:record', at: sidecar}}
+      - python: {{call: '{HERE}/cell_layouts.py:record_near', at: sidecar}}
+      - python: {{call: '{HERE}/cell_layouts.py:record_far', at: sidecar}}
+      - python: {{call: '{HERE}/cell_layouts.py:record_regions', at: sidecar}}
+      - python: {{call: '{HERE}/cell_layouts.py:record_zones', at: sidecar}}
+      - python: {{call: '{HERE}/cell_layouts.py:record_ids', at: sidecar}}
+  made:
+    every: 1 steps
+    stages:
+      - python: {{call: '{HERE}/cell_layouts.py:label', at: simulation}}
+      - python: {{call: '{HERE}/cell_layouts.py:record_labels', at: sidecar}}
 """
-for stage in (
-    "record",
-    "record_near",
-    "record_far",
-    "record_regions",
-    "record_zones",
-    "record_ids",
-):
-    ANALYSES += f"      - python: {{call: '{HERE}/cell_layouts.py:{stage}', at: sidecar}}\n"
+CPP = """
+  compiled:
+    every: 1 steps
+    stages:
+      - cells: {layout: key, key: zone, fields: [zone, u], folder: cpp, at: sidecar}
+"""
 KEYED = TEXT.replace(
     "  w:", "  region: {mesh: box, type: int64}\n  zone: {mesh: box, type: int32}\n  w:"
 )
@@ -36,6 +44,7 @@ KEYED = TEXT.replace(
 KEYS = {
     "region": (mixed.regions, 0),
     "zone": (mixed.zones, 1),
+    "label": (lambda step: 3 - mixed.zones(step).astype(np.int64), 0),
     "ids": (lambda _: np.arange(len(mixed.mesh()[1])), 0),
 }
 PEERS = {"nameless": 4, "inside": 3, "one": 1, "network": 2, "node": 1, "spill": 1}
@@ -133,11 +142,12 @@ def played(request, build, tmp_path_factory):
     arguments = [f"nameless:{mixed.STEPS}"] if place == "nameless" else []
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(PLACES, "nameless", (4, 0, ""))
-        run(folder, build, place, KEYED + ANALYSES, *arguments)
+        patch.setenv("PILLION_STAGE_PATH", str(build / "tests/conformance/stages"))
+        run(folder, build, place, KEYED + ANALYSES + CPP, *arguments)
         ranks = PLACES[place][0]
     report = json.loads((folder / "results/report.json").read_text())
-    (analysis,) = report["analyses"]
-    assert analysis["publications"] == mixed.STEPS and analysis["disabled"] is None, analysis
+    for analysis in report["analyses"]:
+        assert analysis["publications"] == mixed.STEPS and analysis["disabled"] is None, analysis
     return folder, ranks, PEERS[place]
 
 
@@ -177,6 +187,26 @@ def test_cells_of_a_key_are_at_one_peer(layout, played):
         assert len(set(homes.values())) == peers
 
 
+def test_stages_in_cpp_get_the_same(played):
+    """The cells of every peer, in the order of keys, but without the layer of copies."""
+    folder, _, peers = played
+    for step, peer in product(range(mixed.STEPS), range(peers)):
+        data = (folder / f"cpp/{step}-{peer}").read_bytes()
+        seen_peers, blocks = np.frombuffer(data, np.int64, 2)
+        paths = list(folder.glob(f"cells.zone.{step}.{peer}.*.npz"))
+        assert (seen_peers, blocks) == (peers, len(paths))
+        for path in paths:
+            found = np.load(path)
+            own = found["flags"] == 0
+            count = int(own.sum())
+            head = np.frombuffer(data, np.int64, 15, 16)  # number, cells, owned, four corners
+            assert head[:3].tolist() == [0, count, count]
+            zones = np.frombuffer(data, np.int32, count, 16 + head.nbytes)
+            assert zones.tolist() == found["key_zone"][own].tolist()
+            u = np.frombuffer(data, np.float64, count, 16 + head.nbytes + zones.nbytes)
+            assert u.tolist() == found["u"][own].tolist()
+
+
 def check_values(found, step: int, with_points: bool) -> tuple[int, int]:
     is_own = found["flags"] == 0
     at = mixed.at_cells(step)[found["cell_ids"][is_own]]
@@ -196,15 +226,36 @@ def test_values_move_alone_while_the_mesh_stays(place, build, tmp_path):
             versions = set()
             expected = mixed.STEPS
             if how == "fixed":
-                expected = mixed.STEPS // 2 if layout in ("region", "zone") else 1
+                expected = mixed.STEPS // 2 if layout != "ids" and layout in KEYS else 1
             for step in range(mixed.STEPS):
                 for path in sorted(tmp_path.glob(f"cells.{layout}.{step}.{peer}.*.npz"))[:1]:
                     versions.add(check_values(np.load(path), step, how == "fixed"))
-            if layout in ("region", "zone") and not versions:
+            if layout in KEYS and layout != "ids" and not versions:
                 continue  # no key is this peer's
             assert len(versions) == expected and (0, 0) not in versions, versions
         for path in tmp_path.glob("cells.*.npz"):
             path.unlink()
+
+
+def test_cells_without_ids_have_no_keys(build, tmp_path):
+    """One rank of three lacks ids; the others hear of it, and the run goes on without the stage."""
+    text = (
+        KEYED
+        + f"""
+analyses:
+  regions:
+    every: 1 steps
+    stages: [python: {{call: '{HERE}/cell_layouts.py:record_regions'}}]
+  ids:
+    every: 1 steps
+    stages: [python: {{call: '{HERE}/cell_layouts.py:record_ids'}}]
+"""
+    )
+    said = run(tmp_path, build, "inside", text, f"partly:{mixed.STEPS}")
+    regions, ids = json.loads((tmp_path / "results/report.json").read_text())["analyses"]
+    assert regions["publications"] == mixed.STEPS and regions["disabled"] is None
+    assert ids["publications"] == 0 and ids["dropped"] == mixed.STEPS, ids
+    assert "of block 0 of mesh 'box' came without ids, which are their keys" in said
 
 
 REFUSED = {

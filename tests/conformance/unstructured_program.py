@@ -13,7 +13,8 @@ FAULT = sys.argv[1] if len(sys.argv) > 1 else ""
 STEPS = mixed.STEPS
 # "still:N": the mesh of step 0 for N steps, shared once; "again:N": shared anew at each of them.
 # "until:N": N steps and a checkpoint; "from:N": from step N on, from the checkpoint.
-# "nameless:N": N steps, and points without ids. "fixed:N": as again, with new values at each step.
+# "nameless:N": N steps, and points without ids. "partly:N": nor have cells of the last rank any.
+# "fixed:N": as again, with new values at each step.
 HOW, _, COUNT = FAULT.partition(":")
 HAS_KEYS = "  zone:" in Path("run.yaml").read_text()
 FIRST, IS_STILL = (int(COUNT) if HOW == "from" else 0), HOW in ("still", "again", "fixed")
@@ -72,8 +73,10 @@ def share(session, step, of_values):
             found = cells_of(numbers, place)
             if FAULT and comm.rank == comm.size - 1 and block == 1:
                 spoil(found, step)
+            if HOW == "partly" and comm.rank == comm.size - 1:
+                found.pop("ids")
             flags = np.array([0] * len(own) + [1] * len(copies), np.uint8)
-            ids = None if HOW == "nameless" else np.array(used, np.int64)
+            ids = None if HOW in ("nameless", "partly") else np.array(used, np.int64)
             at = mixed.positions(step)[used].reshape(-1, 3)
             session.share_points("box", at, block=block, ids=ids)
             session.share_cells("box", **found, block=block, flags=flags)

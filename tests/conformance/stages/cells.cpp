@@ -13,7 +13,8 @@ using namespace pillion::stage;
 const pillion_parameter parameters[] = {
     {"fields", "list of fields", nullptr, "what to read"},
     {"folder", "path", nullptr, "where to write"},
-    {"layout", "text", "blocks", "blocks, slabs, pencils, powers, cubes or shared"},
+    {"layout", "text", "blocks", "blocks, slabs, pencils, powers, cubes, key or shared"},
+    {"key", "field", "null", "of the layout key"},
     {"axis", "integer", "0", "of slabs and pencils"},
     {"sides", "list of integers", "[0, 0, 0]", "of powers; cubes take the first"},
     {"ghosts", "list of integers", "[0, 0, 0]", "cells on both sides"},
@@ -27,6 +28,7 @@ Input input_of(const Setup& setup) {
   std::array<int32_t, 3> sides{};
   for (int64_t d = 0; d < 3; ++d)
     sides[static_cast<size_t>(d)] = static_cast<int32_t>(setup["sides"][d].integer());
+  if (layout == "key") return Input::by_key(setup["key"].text(), fields);
   if (layout == "slabs") return Input::slabs(fields, axis);
   if (layout == "pencils") return Input::pencils(fields, axis);
   if (layout == "powers") return Input::powers_of_two(fields, sides);

@@ -82,7 +82,7 @@ TEST_CASE("parameters get their defaults; unknown and missing ones are refused")
 TEST_CASE("requests are checked against the catalogue, pointing at the parameter") {
   auto fields = catalogue();
   const auto ask = [&](std::vector<const char*> names, int32_t layout, const char* key,
-                       const char* position, const char* select) {
+                       const char* position, const char* select, double halo = 0) {
     pillion_setup setup;
     setup.parameters = base::parse_yaml("\n\nfield: dens\nkey: x\n", "f", {});
     setup.catalogue = &fields;
@@ -93,6 +93,7 @@ TEST_CASE("requests are checked against the catalogue, pointing at the parameter
     request.key = key;
     request.position = position;
     request.select = select;
+    request.halo = halo;
     return error_of([&] { add_input(setup, request); });
   };
   CHECK(ask({"density"}, PILLION_LAYOUT_AS_SHARED, "", "", nullptr) == "no error");
@@ -102,6 +103,10 @@ TEST_CASE("requests are checked against the catalogue, pointing at the parameter
             .starts_with("f:3: unknown field 'dens'"));
   CHECK(ask({"x"}, PILLION_LAYOUT_BY_KEY, "x", "", nullptr)
             .starts_with("f:4: field 'x' must be one integer per particle"));
+  CHECK(ask({"x"}, PILLION_LAYOUT_BY_KEY, nullptr, "", nullptr)
+            .ends_with("name an integer field as the key"));
+  CHECK(ask({"x"}, PILLION_LAYOUT_BY_KEY, "id", "", nullptr, 2)
+            .ends_with("by key, only cells of an unstructured mesh have one"));
   CHECK(ask({"density"}, PILLION_LAYOUT_BY_KEY, "density", "", nullptr).find("needs particles") !=
         std::string::npos);
   CHECK(ask({"x", "density"}, PILLION_LAYOUT_AS_SHARED, "", "", nullptr).find("one input takes") !=
