@@ -375,6 +375,30 @@ module pillion_c
       integer(c_int32_t) :: status
     end function
 
+    function c_share_box_ghosts(session, field, level, block, lo, hi, ghosts, data, type) &
+      result(status) bind(C, name='pillion_share_box_ghosts')
+      import :: c_char, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: field(*)
+      integer(c_int32_t), value :: level, block
+      integer(c_int64_t), intent(in) :: lo(*), hi(*), ghosts(*)
+      type(c_ptr), value :: data
+      integer(c_int32_t), value :: type
+      integer(c_int32_t) :: status
+    end function
+
+    function c_share_box_ghosts_view(session, field, level, block, axes, lo, hi, ghosts, view, &
+      components) result(status) bind(C, name='pillion_share_box_ghosts_view')
+      import :: c_char, c_int32_t, c_int64_t, c_ptr, pillion_view
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: field(*)
+      integer(c_int32_t), value :: level, block, axes
+      integer(c_int64_t), intent(in) :: lo(*), hi(*), ghosts(*)
+      type(pillion_view), intent(in) :: view
+      integer(c_int32_t), value :: components
+      integer(c_int32_t) :: status
+    end function
+
     function c_share_particles_typed(session, field, block, count, data, type) &
       result(status) bind(C, name='pillion_share_particles_typed')
       import :: c_char, c_int32_t, c_int64_t, c_ptr

@@ -31,6 +31,8 @@ macro(pillion_repeat template)
 endmacro()
 
 function(pillion_write_sharing file)
+  set(type_of_int8 "integer(int8)")
+  set(type_of_int16 "integer(int16)")
   set(type_of_int32 "integer(int32)")
   set(type_of_int64 "integer(int64)")
   set(type_of_float32 "real(real32)")
@@ -49,7 +51,11 @@ function(pillion_write_sharing file)
     list(APPEND points points_${element})
     list(APPEND xyz xyz_${element})
   endforeach()
-  foreach(element IN ITEMS int32 int64 float32 float64)
+  foreach(
+    element
+    IN
+    ITEMS int8 int16 int32 int64 float32 float64
+  )
     set(type ${type_of_${element}})
     foreach(index IN ITEMS int32 int64)
       pillion_repeat(each_type_and_index)

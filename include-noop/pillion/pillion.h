@@ -274,6 +274,23 @@ static inline pillion_status pillion_share_box_level_view(
   return pillion_share_box_typed(session, field, block, lo, hi, view->data, view->type);
 }
 
+static inline pillion_status pillion_share_box_ghosts(pillion_session* session, const char* field,
+                                                      int32_t level, int32_t block,
+                                                      const int64_t* lo, const int64_t* hi,
+                                                      const int64_t* ghosts, const void* data,
+                                                      pillion_type type) {
+  (void)level, (void)ghosts;
+  return pillion_share_box_typed(session, field, block, lo, hi, data, type);
+}
+
+static inline pillion_status pillion_share_box_ghosts_view(
+    pillion_session* session, const char* field, int32_t level, int32_t block, int32_t axes,
+    const int64_t* lo, const int64_t* hi, const int64_t* ghosts, const pillion_view* view,
+    pillion_components components) {
+  (void)level, (void)axes, (void)ghosts, (void)components;
+  return pillion_share_box_typed(session, field, block, lo, hi, view->data, view->type);
+}
+
 #define PILLION_ANY_BLOCK (-1)
 
 static inline pillion_status pillion_begin_blocks(pillion_session* session, const char* field) {
@@ -537,9 +554,13 @@ static inline pillion_status pillion_close(pillion_session* session) {
 /* In C the type of the pointer says the type of the field, so a mistake is found. */
 #define PILLION_TYPE_OF(data) \
   _Generic((data), double*: PILLION_FLOAT64, const double*: PILLION_FLOAT64,                       \
-      float*: PILLION_FLOAT32, const float*: PILLION_FLOAT32, int32_t*: PILLION_INT32,             \
-      const int32_t*: PILLION_INT32, int64_t*: PILLION_INT64, const int64_t*: PILLION_INT64,       \
-      default: 0)
+      float*: PILLION_FLOAT32, const float*: PILLION_FLOAT32, int8_t*: PILLION_INT8,               \
+      const int8_t*: PILLION_INT8, uint8_t*: PILLION_UINT8, const uint8_t*: PILLION_UINT8,         \
+      _Bool*: PILLION_UINT8, const _Bool*: PILLION_UINT8, int16_t*: PILLION_INT16,                 \
+      const int16_t*: PILLION_INT16, uint16_t*: PILLION_UINT16, const uint16_t*: PILLION_UINT16,   \
+      int32_t*: PILLION_INT32, const int32_t*: PILLION_INT32, uint32_t*: PILLION_UINT32,           \
+      const uint32_t*: PILLION_UINT32, int64_t*: PILLION_INT64, const int64_t*: PILLION_INT64,     \
+      uint64_t*: PILLION_UINT64, const uint64_t*: PILLION_UINT64, default: 0)
 #define pillion_share_box(session, field, block, lo, hi, data) \
   pillion_share_box_typed(session, field, block, lo, hi, data, PILLION_TYPE_OF(data))
 #define pillion_share_particles(session, field, block, count, data) \

@@ -212,6 +212,18 @@ pillion_status pillion_share_box_level_view(pillion_session* session, const char
                                             const pillion_view* view,
                                             pillion_components components);
 
+/** As pillion_share_box_typed, on a level, for an array with ghost cells around the box:
+ * `ghosts[a]` at both ends of axis a. `data` is the first element of the array, ghost cells
+ * included; `lo` and `hi` are those of its inner cells. Ghost cells are not published. */
+pillion_status pillion_share_box_ghosts(pillion_session* session, const char* field, int32_t level,
+                                        int32_t block, const int64_t* lo, const int64_t* hi,
+                                        const int64_t* ghosts, const void* data, pillion_type type);
+pillion_status pillion_share_box_ghosts_view(pillion_session* session, const char* field,
+                                             int32_t level, int32_t block, int32_t axes,
+                                             const int64_t* lo, const int64_t* hi,
+                                             const int64_t* ghosts, const pillion_view* view,
+                                             pillion_components components);
+
 /** Block number for blocks that Pillion is to number, from 0 on since pillion_begin_blocks. */
 #define PILLION_ANY_BLOCK (-1)
 
@@ -393,9 +405,13 @@ pillion_status pillion_close(pillion_session* session);
 /* In C the type of the pointer says the type of the field, so a mistake is found. */
 #define PILLION_TYPE_OF(data) \
   _Generic((data), double*: PILLION_FLOAT64, const double*: PILLION_FLOAT64,                       \
-      float*: PILLION_FLOAT32, const float*: PILLION_FLOAT32, int32_t*: PILLION_INT32,             \
-      const int32_t*: PILLION_INT32, int64_t*: PILLION_INT64, const int64_t*: PILLION_INT64,       \
-      default: 0)
+      float*: PILLION_FLOAT32, const float*: PILLION_FLOAT32, int8_t*: PILLION_INT8,               \
+      const int8_t*: PILLION_INT8, uint8_t*: PILLION_UINT8, const uint8_t*: PILLION_UINT8,         \
+      _Bool*: PILLION_UINT8, const _Bool*: PILLION_UINT8, int16_t*: PILLION_INT16,                 \
+      const int16_t*: PILLION_INT16, uint16_t*: PILLION_UINT16, const uint16_t*: PILLION_UINT16,   \
+      int32_t*: PILLION_INT32, const int32_t*: PILLION_INT32, uint32_t*: PILLION_UINT32,           \
+      const uint32_t*: PILLION_UINT32, int64_t*: PILLION_INT64, const int64_t*: PILLION_INT64,     \
+      uint64_t*: PILLION_UINT64, const uint64_t*: PILLION_UINT64, default: 0)
 #define pillion_share_box(session, field, block, lo, hi, data) \
   pillion_share_box_typed(session, field, block, lo, hi, data, PILLION_TYPE_OF(data))
 #define pillion_share_particles(session, field, block, count, data) \

@@ -45,16 +45,22 @@ enum class LogLevel : int32_t {
   Error = PILLION_LOG_ERROR
 };
 
-/// A type that a field's elements may have: float, double, or a signed integer of 4 or 8 bytes.
+/// A type that a field's elements may have: float, double, or an integer of 1 to 8 bytes. A bool is
+/// an unsigned integer of one byte, 0 or 1.
 template <class T>
 concept Element = std::same_as<T, float> || std::same_as<T, double> ||
-    (std::signed_integral<T> && (sizeof(T) == 4 || sizeof(T) == 8));
+    (std::integral<T> && !std::same_as<T, char> && sizeof(T) <= 8);
 
 template <Element T>
 constexpr pillion_type element_type() {
   if constexpr (std::same_as<T, double>) return PILLION_FLOAT64;
   else if constexpr (std::same_as<T, float>) return PILLION_FLOAT32;
-  else return sizeof(T) == 4 ? PILLION_INT32 : PILLION_INT64;
+  else if constexpr (sizeof(T) == 1) return std::signed_integral<T> ? PILLION_INT8 : PILLION_UINT8;
+  else if constexpr (sizeof(T) == 2)
+    return std::signed_integral<T> ? PILLION_INT16 : PILLION_UINT16;
+  else if constexpr (sizeof(T) == 4)
+    return std::signed_integral<T> ? PILLION_INT32 : PILLION_UINT32;
+  else return std::signed_integral<T> ? PILLION_INT64 : PILLION_UINT64;
 }
 
 /// A contiguous range of elements that does not own its memory for the length of one call only: a
@@ -290,6 +296,27 @@ class Session {
                                            ", one per axis and one for components");
     check(pillion_share_box_level(open_handle(), field.c_str(), box.level, block, box.lo.data(),
                                   box.hi.data(), data, element_type<T>(), strides.data()));
+  }
+  /// Shares an array that has ghost cells around the box of a field: `ghosts[a]` at both ends of
+  /// axis a. `data` is the array's first element, and `box` has its inner cells. Ghost cells are
+  /// not published. The first axis varies fastest, components are interleaved.
+  template <Element T>
+  void share_ghosts(const std::string& field, const T* data, const Box& box,
+                    std::span<const int64_t> ghosts, int32_t block = 0) {
+    if (ghosts.size() != box.axes)
+      throw Error(ErrorCode::Argument, "field '" + field + "' was shared with " +
+                                           std::to_string(ghosts.size()) +
+                                           " widths of ghost cells; give " +
+                                           std::to_string(box.axes) + ", one per axis");
+    check(pillion_share_box_ghosts(open_handle(), field.c_str(), box.level, block, box.lo.data(),
+                                   box.hi.data(), ghosts.data(), data, element_type<T>()));
+  }
+  /// The same with as many ghost cells along each axis.
+  template <Element T>
+  void share_ghosts(const std::string& field, const T* data, const Box& box, int64_t ghosts,
+                    int32_t block = 0) {
+    const std::array<int64_t, 3> all{ghosts, ghosts, ghosts};
+    share_ghosts(field, data, box, std::span(all).first(box.axes), block);
   }
 
   /// Shares `count` particles' values of a field, components interleaved; as for share, nothing is

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Element types of a field. This version moves the first four; it refuses fields of the others. */
+/** Element types of a field. */
 enum {
   PILLION_INT32 = 1,
   PILLION_INT64 = 2,

@@ -13,6 +13,8 @@
 #include <optional>
 #include <pillion/session.hpp>
 
+#include "core/element_types.hpp"
+
 namespace nb = nanobind;
 
 namespace pillion::python {
@@ -212,12 +214,8 @@ nb::object array_of(const Held& session, uintptr_t data, const std::vector<size_
   check(pillion_keep(session.handle(), reinterpret_cast<const void*>(data), &kept));
   const nb::capsule owner(
       kept, [](void* held) noexcept { pillion_release(static_cast<pillion_kept*>(held)); });
-  const auto kind = type == PILLION_INT32     ? nb::dtype<int32_t>()
-                    : type == PILLION_INT64   ? nb::dtype<int64_t>()
-                    : type == PILLION_FLOAT32 ? nb::dtype<float>()
-                                              : nb::dtype<double>();
   return nb::cast(nb::ndarray<nb::numpy>(reinterpret_cast<void*>(data), shape.size(), shape.data(),
-                                         owner, strides.data(), kind),
+                                         owner, strides.data(), dtype_of(type)),
                   nb::rv_policy::reference);
 }
 

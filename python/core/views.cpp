@@ -12,6 +12,7 @@
 #include <pillion/stage/block.hpp>
 #include <vector>
 
+#include "core/element_types.hpp"
 #include "core/handles.hpp"
 
 namespace nb = nanobind;
@@ -19,15 +20,6 @@ namespace nb = nanobind;
 namespace pillion::python {
 
 namespace {
-
-nb::dlpack::dtype type_of(pillion_type type) {
-  switch (type) {
-    case PILLION_INT32: return nb::dtype<int32_t>();
-    case PILLION_INT64: return nb::dtype<int64_t>();
-    case PILLION_FLOAT32: return nb::dtype<float>();
-    default: return nb::dtype<double>();
-  }
-}
 
 /// Strides are in elements.
 struct Shape {
@@ -81,7 +73,7 @@ Shape shape_of(const stage::Block& block, const stage::Array& array, int32_t axe
 template <class... Options>
 nb::object array_of(void* data, const Shape& shape, pillion_type type, nb::handle owner) {
   return nb::cast(nb::ndarray<nb::numpy, Options...>(data, shape.axes, shape.extent.data(), owner,
-                                                     shape.stride.data(), type_of(type)),
+                                                     shape.stride.data(), dtype_of(type)),
                   nb::rv_policy::reference);
 }
 

@@ -367,7 +367,13 @@ _FIELD = _map(
     "A named array on a mesh.",
     {
         "mesh": ("The mesh that it lives on.", TEXT),
-        "type": ("Of its elements.", words("float64", "float32", "int32", "int64")),
+        "type": (
+            "Of its elements. Masks are `uint8`; NumPy's and C's booleans are such.",
+            words(
+                *("float64", "float32", "int32", "int64", "int8", "uint8"),
+                *("int16", "uint16", "uint32", "uint64"),
+            ),
+        ),
         "components": (
             "Values of a cell, particle or point (default: 1), or a list with a field for each of "
             "them; the mesh and the type are those of these fields.",

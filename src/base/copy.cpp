@@ -73,6 +73,8 @@ void copy_tiles_of(std::byte* to, const std::byte* from, const Loop& here, const
 bool copy_tiles(std::byte* to, const std::byte* from, const Loop& here, const Loop& there,
                 size_t bytes) {
   switch (bytes) {
+    case 1: copy_tiles_of<1>(to, from, here, there); return true;
+    case 2: copy_tiles_of<2>(to, from, here, there); return true;
     case 4: copy_tiles_of<4>(to, from, here, there); return true;
     case 8: copy_tiles_of<8>(to, from, here, there); return true;
     case 12: copy_tiles_of<12>(to, from, here, there); return true;

@@ -60,7 +60,7 @@ struct Loop {
 
 /// Copies all elements of two loops, whose strides are in bytes: `here` is in one piece at the
 /// target, `there` at the source. Returns false, having done nothing, if it does not know elements
-/// of that size; it knows 4 and 8 bytes, and groups of three and pairs of them.
+/// of that size; it knows 1, 2, 4 and 8 bytes, and groups of three and pairs of the last two.
 bool copy_tiles(std::byte* to, const std::byte* from, const Loop& here, const Loop& there,
                 size_t bytes);
 

@@ -334,6 +334,34 @@ pillion_status pillion_share_box_level_view(pillion_session* session, const char
   });
 }
 
+pillion_status pillion_share_box_ghosts(pillion_session* session, const char* field, int32_t level,
+                                        int32_t block, const int64_t* lo, const int64_t* hi,
+                                        const int64_t* ghosts, const void* data,
+                                        pillion_type type) {
+  return guard([&] {
+    given(lo, "lo");
+    given(hi, "hi");
+    given(ghosts, "ghosts");
+    side(session).data().sharing().share_ghosts(text(field, "the field"), level, block, lo, hi,
+                                                ghosts, data, type);
+  });
+}
+
+pillion_status pillion_share_box_ghosts_view(pillion_session* session, const char* field,
+                                             int32_t level, int32_t block, int32_t axes,
+                                             const int64_t* lo, const int64_t* hi,
+                                             const int64_t* ghosts, const pillion_view* view,
+                                             pillion_components components) {
+  return guard([&] {
+    given(lo, "lo");
+    given(hi, "hi");
+    given(ghosts, "ghosts");
+    side(session).data().sharing().share_box(text(field, "the field"), level, block, axes, lo, hi,
+                                             given(view, "the view"),
+                                             components == PILLION_COMPONENTS_LAST, ghosts);
+  });
+}
+
 pillion_status pillion_share_box_view(pillion_session* session, const char* field, int32_t block,
                                       int32_t axes, const int64_t* lo, const int64_t* hi,
                                       const pillion_view* view, pillion_components components) {

@@ -48,6 +48,8 @@ void copy_runs_of(std::byte* to, const std::byte* from, const Loop& runs) {
 // Sides of boxes tend to be powers of two, and copies of a known length are several times as fast.
 void copy_runs(std::byte* to, const std::byte* from, const Loop& runs, size_t bytes) {
   switch (bytes) {
+    case 1: return copy_runs_of<1>(to, from, runs);
+    case 2: return copy_runs_of<2>(to, from, runs);
     case 4: return copy_runs_of<4>(to, from, runs);
     case 8: return copy_runs_of<8>(to, from, runs);
     case 16: return copy_runs_of<16>(to, from, runs);

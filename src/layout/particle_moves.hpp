@@ -32,6 +32,8 @@ constexpr size_t particle_tile = 128;
 template <class Deed>
 void with_size(size_t size, Deed&& deed) {
   switch (size) {
+    case 1: return deed(std::integral_constant<size_t, 1>());
+    case 2: return deed(std::integral_constant<size_t, 2>());
     case 4: return deed(std::integral_constant<size_t, 4>());
     case 8: return deed(std::integral_constant<size_t, 8>());
     case 12: return deed(std::integral_constant<size_t, 12>());

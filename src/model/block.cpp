@@ -3,6 +3,7 @@
 #include "model/block.hpp"
 
 #include <cstring>
+#include <type_traits>
 
 #include "base/copy.hpp"
 
@@ -109,19 +110,27 @@ bool put_transposed(const Array& array, const Box& box, std::byte* to) {
   return true;
 }
 
+/// Calls f with the size of a type as a constant.
+template <class F>
+void with_size(ElementType type, F&& f) {
+  switch (size_of(type)) {
+    case 1: return f(std::integral_constant<size_t, 1>());
+    case 2: return f(std::integral_constant<size_t, 2>());
+    case 4: return f(std::integral_constant<size_t, 4>());
+    default: return f(std::integral_constant<size_t, 8>());
+  }
+}
+
 /// Rows along the first axis are contiguous more often than not.
 template <class Sink>
 void put_all(const Array& array, const Box& box, Sink&& sink) {
   const auto packed = packed_strides(box, array.components);
   const auto& s = array.strides;
   const bool rows = s[0] == packed[0] && (array.components == 1 || s[3] == packed[3]);
-  const size_t element = size_of(array.type);
-  if (array.is_apart()) {
-    if (element == 4) put_apart<4>(array, box, sink);
-    else put_apart<8>(array, box, sink);
-  } else if (rows) put_rows(array, box, static_cast<size_t>(packed[1]) * element, sink);
-  else if (element == 4) put_values<4>(array, box, sink);
-  else put_values<8>(array, box, sink);
+  if (array.is_apart())
+    with_size(array.type, [&](auto size) { put_apart<size()>(array, box, sink); });
+  else if (rows) put_rows(array, box, static_cast<size_t>(packed[1]) * size_of(array.type), sink);
+  else with_size(array.type, [&](auto size) { put_values<size()>(array, box, sink); });
 }
 
 /// Whether the block lies in memory as it will in the copy; strides along axes of one cell say

@@ -35,8 +35,29 @@ size_t size_of(ElementType type);
 const char* name_of(ElementType type);
 /// Whether a number that comes from outside is that of a type at all.
 inline bool is_known(pillion_type type) { return type >= PILLION_INT32 && type <= PILLION_UINT64; }
-/// Whether fields may have the type: the others have their number, and nothing moves them yet.
-inline bool is_supported(ElementType type) { return type <= ElementType::Float64; }
+inline bool is_real(ElementType type) {
+  return type == ElementType::Float32 || type == ElementType::Float64;
+}
+/// Whether it may number particles, elements and cells: keys and ids are signed, as in layouts.
+inline bool can_number(ElementType type) {
+  return type == ElementType::Int32 || type == ElementType::Int64;
+}
+/// Calls f with `data` as a const T*, T being the type.
+template <class F>
+decltype(auto) with_type(ElementType type, const void* data, F&& f) {
+  switch (type) {
+    case ElementType::Int8: return f(static_cast<const int8_t*>(data));
+    case ElementType::Uint8: return f(static_cast<const uint8_t*>(data));
+    case ElementType::Int16: return f(static_cast<const int16_t*>(data));
+    case ElementType::Uint16: return f(static_cast<const uint16_t*>(data));
+    case ElementType::Int32: return f(static_cast<const int32_t*>(data));
+    case ElementType::Uint32: return f(static_cast<const uint32_t*>(data));
+    case ElementType::Int64: return f(static_cast<const int64_t*>(data));
+    case ElementType::Uint64: return f(static_cast<const uint64_t*>(data));
+    case ElementType::Float32: return f(static_cast<const float*>(data));
+    default: return f(static_cast<const double*>(data));
+  }
+}
 
 enum class MeshKind : int32_t {
   Uniform = PILLION_UNIFORM,

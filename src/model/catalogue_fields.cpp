@@ -16,23 +16,20 @@ namespace {
 
 ElementType read_type(const Value& value) {
   const std::string& text = value.as_text();
-  for (const auto type :
-       {ElementType::Int32, ElementType::Int64, ElementType::Float32, ElementType::Float64})
-    if (text == name_of(type)) return type;
-  for (const auto type : {ElementType::Int8, ElementType::Uint8, ElementType::Int16,
-                          ElementType::Uint16, ElementType::Uint32, ElementType::Uint64})
-    if (text == name_of(type))
-      value.fail(fmt::format(
-          "fields of type {} are not supported yet; there are int32, int64, float32 and float64",
-          text));
+  static const std::vector<std::string> names = {"float64", "float32", "int32", "int64",
+                                                 "int8",    "uint8",   "int16", "uint16",
+                                                 "uint32",  "uint64"};
+  for (int32_t type = PILLION_INT32; is_known(type); ++type)
+    if (text == name_of(static_cast<ElementType>(type))) return static_cast<ElementType>(type);
   static const std::map<std::string, std::string> elsewhere = {
       {"double", "float64"}, {"real", "float64"},  {"single", "float32"}, {"float", "float32"},
-      {"int", "int32"},      {"integer", "int32"}, {"long", "int64"}};
+      {"int", "int32"},      {"integer", "int32"}, {"long", "int64"},     {"bool", "uint8"},
+      {"logical", "int32"},  {"byte", "int8"},     {"short", "int16"}};
   const auto known = elsewhere.find(text);
   value.fail(fmt::format("unknown type '{}'{}", text,
                          known != elsewhere.end()
                              ? fmt::format("; it is called '{}' here", known->second)
-                             : base::suggestion(text, {"int32", "int64", "float32", "float64"})));
+                             : base::suggestion(text, names)));
 }
 
 /// Of a field at points of spectral elements, which of them.

@@ -214,8 +214,7 @@ void Catalogue::check_masks(base::Diagnostics* mistakes) const {
       if (mesh == nullptr || (is_mask ? mesh->mask : mesh->weight) != place.text) continue;
       attempt(mistakes, [&, &place = place] {
         const Field& field = named_field(place);
-        const bool is_integer =
-            field.type == ElementType::Int32 || field.type == ElementType::Int64;
+        const bool is_integer = !is_real(field.type);
         if (field.mesh != mesh->name || field.components != 1 || is_integer != is_mask ||
             centering_of(*mesh, field) != Centering::Cell)
           place.fail(fmt::format(

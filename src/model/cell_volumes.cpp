@@ -72,13 +72,8 @@ std::string fault_of_cells(const Mesh& mesh, const Topology& cells, const Array&
 double value_of(const Array& array, const std::array<int64_t, 3>& cell) {
   const auto& s = array.strides;
   const int64_t at = cell[0] * s[0] + cell[1] * s[1] + cell[2] * s[2];
-  switch (array.type) {
-    case ElementType::Int32: return static_cast<const int32_t*>(array.data)[at];
-    case ElementType::Int64:
-      return static_cast<double>(static_cast<const int64_t*>(array.data)[at]);
-    case ElementType::Float32: return static_cast<const float*>(array.data)[at];
-    default: return static_cast<const double*>(array.data)[at];
-  }
+  return with_type(array.type, array.data,
+                   [at](const auto* data) { return static_cast<double>(data[at]); });
 }
 
 std::string name_of_cell(const Mesh& mesh, const Box& box, const std::array<int64_t, 3>& cell) {

@@ -128,8 +128,7 @@ Block gather(const Block& fine, const std::vector<int64_t>& indices, MeshBlocks&
 const Array* find_key(const Block& block, const std::string& name) {
   const auto at = block.arrays.find(name);
   if (at == block.arrays.end() || at->second.components != 1) return nullptr;
-  const auto type = at->second.type;
-  return type == ElementType::Int32 || type == ElementType::Int64 ? &at->second : nullptr;
+  return can_number(at->second.type) ? &at->second : nullptr;
 }
 
 }  // namespace

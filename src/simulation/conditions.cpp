@@ -110,14 +110,8 @@ std::vector<Moments> moments_of(const std::string& field, std::span<const int32_
     Array array = block.arrays.at(field);
     model::Box box = model::box_of(array, block.box);
     if (points > 1) unfold(points, array, box);
-    switch (array.type) {
-      case model::ElementType::Int32: add_block<int32_t>(array, box, components, moments); break;
-      case model::ElementType::Int64: add_block<int64_t>(array, box, components, moments); break;
-      case model::ElementType::Float32: add_block<float>(array, box, components, moments); break;
-      default:  // no field has one of the others
-        add_block<double>(array, box, components, moments);
-        break;
-    }
+    model::with_type(array.type, array.data,
+                     [&]<class T>(const T*) { add_block<T>(array, box, components, moments); });
   }
   return moments;
 }

@@ -151,14 +151,61 @@ void Sharing::share_box(const std::string& name, int32_t level, int32_t block, c
   if (put_box(*field, lo, hi, where)) put_array(*field, where, data, strides);
 }
 
+bool Sharing::add_ghosts(const model::Field& field, const Where& where, const int64_t* ghosts,
+                         std::array<int64_t, 3>& extents) {
+  const auto axes = static_cast<size_t>(catalogue_.mesh(field.mesh).axes);
+  for (size_t a = 0; a < axes && ghosts != nullptr; ++a) {
+    if (ghosts[a] < 0) {
+      fault(field.name, where.block,
+            fmt::format("block {} of field '{}' was shared with {} ghost cells along axis {}; give "
+                        "0 or more, the number at each end",
+                        where.block, field.name, ghosts[a], "xyz"[a]));
+      return false;
+    }
+    extents[a] += 2 * ghosts[a];
+  }
+  return true;
+}
+
+namespace {
+
+/// The value of the first inner cell, in an array with ghost cells.
+const void* within(const void* data, std::span<const int64_t> ghosts, const int64_t* strides,
+                   model::ElementType type) {
+  if (data == nullptr) return nullptr;
+  int64_t at = 0;
+  for (size_t a = 0; a < ghosts.size(); ++a) at += ghosts[a] * strides[a];
+  return static_cast<const std::byte*>(data) + at * static_cast<int64_t>(model::size_of(type));
+}
+
+}  // namespace
+
+void Sharing::share_ghosts(const std::string& name, int32_t level, int32_t block, const int64_t* lo,
+                           const int64_t* hi, const int64_t* ghosts, const void* data,
+                           pillion_type type) {
+  const model::Field* field = accept(name, block, MeshKind::Uniform, type);
+  if (field == nullptr) return;
+  Where where{level, block};
+  if (!put_box(*field, lo, hi, where)) return;
+  auto extents = extents_in(*field, where.box);
+  if (!add_ghosts(*field, where, ghosts, extents)) return;
+  const auto axes = static_cast<size_t>(catalogue_.mesh(field->mesh).axes);
+  int64_t strides[4] = {};
+  int64_t next = field->components;
+  for (size_t a = 0; a < axes; next *= extents[a++]) strides[a] = next;
+  strides[axes] = 1;
+  put_array(*field, where, within(data, std::span(ghosts, axes), strides, field->type), strides);
+}
+
 void Sharing::share_box(const std::string& name, int32_t level, int32_t block, int32_t axes,
                         const int64_t* lo, const int64_t* hi, const pillion_view& view,
-                        bool components_last) {
+                        bool components_last, const int64_t* ghosts) {
   const model::Field* field = accept(name, block, MeshKind::Uniform, view.type);
   if (field == nullptr) return;
   Where where{level, block};
   if (!put_axes(*field, axes, lo, hi, where)) return;
-  const auto extents = extents_in(*field, where.box);
+  auto extents = extents_in(*field, where.box);
+  if (!add_ghosts(*field, where, ghosts, extents)) return;
   const auto how = model::arrange(view, {std::span(extents).first(static_cast<size_t>(axes)),
                                          field->type, field->components, components_last, false});
   if (!how.fault.empty())
@@ -166,7 +213,9 @@ void Sharing::share_box(const std::string& name, int32_t level, int32_t block, i
                  fmt::format("block {} of field '{}' was shared as {}", block, name, how.fault));
   int64_t strides[4] = {how.strides[0], how.strides[1], how.strides[2], how.strides[3]};
   strides[axes] = how.strides[3];
-  put_array(*field, where, view.data, strides);
+  const size_t widths = ghosts == nullptr ? 0 : static_cast<size_t>(axes);
+  put_array(*field, where, within(view.data, std::span(ghosts, widths), strides, field->type),
+            strides);
 }
 
 void Sharing::share_items(MeshKind kind, const std::string& name, int32_t block, int64_t count,

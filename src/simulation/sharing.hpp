@@ -37,6 +37,9 @@ class Sharing {
   /// cells of its level. A block number may be any_block between begin_blocks() and end_blocks().
   void share_box(const std::string& field, int32_t level, int32_t block, const int64_t* lo,
                  const int64_t* hi, const void* data, pillion_type type, const int64_t* strides);
+  /// `data` is the first element of an array with `ghosts[a]` ghost cells at both ends of axis a.
+  void share_ghosts(const std::string& field, int32_t level, int32_t block, const int64_t* lo,
+                    const int64_t* hi, const int64_t* ghosts, const void* data, pillion_type type);
   /// Particles, elements, or values at cells or points of a mesh of that kind.
   void share_items(model::MeshKind kind, const std::string& field, int32_t block, int64_t count,
                    const void* data, pillion_type type);
@@ -44,10 +47,10 @@ class Sharing {
                        pillion_type type) {
     share_items(model::MeshKind::Particles, field, block, count, data, type);
   }
-  /// Arrays that know their shape.
+  /// Arrays that know their shape. `ghosts` may be null: there are no ghost cells.
   void share_box(const std::string& field, int32_t level, int32_t block, int32_t axes,
                  const int64_t* lo, const int64_t* hi, const pillion_view& view,
-                 bool components_last);
+                 bool components_last, const int64_t* ghosts = nullptr);
   void share_items(model::MeshKind kind, const std::string& field, int32_t block, int64_t count,
                    const pillion_view& view, bool components_last);
   void share_elements(const std::string& field, int32_t block, int64_t count,
@@ -161,6 +164,9 @@ class Sharing {
                                       int32_t components) const;
   [[nodiscard]] std::array<int64_t, 3> extents_in(const model::Field& field,
                                                   const model::Box& box) const;
+  /// Adds ghost cells to the extents of a box; false if there is a fault, which is noted.
+  bool add_ghosts(const model::Field& field, const Where& where, const int64_t* ghosts,
+                  std::array<int64_t, 3>& extents);
   void put_array(const model::Field& field, const Where& where, const void* data,
                  const int64_t* strides);
   /// The box if it has as many axes as the mesh.

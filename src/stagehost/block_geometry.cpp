@@ -110,8 +110,7 @@ void add_coordinates(const std::vector<model::Block>& blocks, const model::Mesh&
 }
 
 template <class T>
-void hide(const model::Array& mask, const model::Box& box, base::Bytes& flags) {
-  const auto* data = static_cast<const T*>(mask.data);
+void hide(const T* data, const model::Array& mask, const model::Box& box, base::Bytes& flags) {
   size_t cell = 0;
   for (int64_t k = 0; k < box.extent(2); ++k)
     for (int64_t j = 0; j < box.extent(1); ++j)
@@ -124,8 +123,8 @@ void hide(const model::Array& mask, const model::Box& box, base::Bytes& flags) {
 Flags with_mask(const model::Block& block, const model::Array& mask, const Flags& known) {
   auto flags = known ? std::make_shared<base::Bytes>(*known)
                      : std::make_shared<base::Bytes>(static_cast<size_t>(block.box.volume()));
-  if (mask.type == model::ElementType::Int32) hide<int32_t>(mask, block.box, *flags);
-  else hide<int64_t>(mask, block.box, *flags);
+  model::with_type(mask.type, mask.data,
+                   [&](const auto* data) { hide(data, mask, block.box, *flags); });
   const bool any =
       std::any_of(flags->begin(), flags->end(), [](std::byte bits) { return bits != std::byte{}; });
   return any ? flags : nullptr;

@@ -294,7 +294,12 @@ int32_t reduce(pillion_work* work, void* values, int64_t count, pillion_type typ
       case PILLION_INT32: return peers.reduce(static_cast<int32_t*>(values), count, op);
       case PILLION_INT64: return peers.reduce(static_cast<int64_t*>(values), count, op);
       case PILLION_FLOAT32: return peers.reduce(static_cast<float*>(values), count, op);
-      default: return peers.reduce(static_cast<double*>(values), count, op);
+      case PILLION_FLOAT64: return peers.reduce(static_cast<double*>(values), count, op);
+      default:
+        base::fail(ErrorCode::Plugin,
+                   "values of type number {} cannot be reduced; copy them as int32, int64, float32 "
+                   "or float64",
+                   type);
     }
   });
 }

@@ -80,11 +80,10 @@ void check_integer(const pillion_setup& setup, const std::string& name, const ch
   const auto& field = field_at(setup, name, place_of(setup, name));
   const auto& mesh = setup.catalogue->mesh(field.mesh);
   const bool particles = mesh.kind == model::MeshKind::Particles;
-  if (model::values_of(mesh, field) != 1 ||
-      (field.type != ElementType::Int32 && field.type != ElementType::Int64))
+  if (model::values_of(mesh, field) != 1 || !model::can_number(field.type))
     place_of(setup, name)
         .fail(fmt::format(
-            "field '{}' must be one integer per {} to be {}, it is {} x {}{}", name,
+            "field '{}' must be one int32 or int64 per {} to be {}, it is {} x {}{}", name,
             particles ? "particle" : "element", use, model::name_of(field.type), field.components,
             model::points_of(mesh, field) > 1 ? " at each of an element's points" : ""));
 }
@@ -92,8 +91,7 @@ void check_integer(const pillion_setup& setup, const std::string& name, const ch
 void check_position(const pillion_setup& setup, const Request& request) {
   const Value& place = place_of(setup, request.position);
   const auto& field = field_at(setup, request.position, place);
-  if (field.components != 3 ||
-      (field.type != ElementType::Float32 && field.type != ElementType::Float64))
+  if (field.components != 3 || !model::is_real(field.type))
     place.fail(fmt::format("field '{}' must have 3 real components to be a position, it is {} x {}",
                            field.name, model::name_of(field.type), field.components));
   if (!(request.halo >= 0) || !std::isfinite(request.halo))
@@ -206,10 +204,10 @@ void check_cells_by_key(const pillion_setup& setup, const Request& request,
   const Value& place = place_of(setup, request.key);
   const auto& field = field_at(setup, request.key, place);
   const auto centering = model::centering_of(setup.catalogue->mesh(mesh), field);
-  const bool is_integer = field.type == ElementType::Int32 || field.type == ElementType::Int64;
-  if (!is_integer || field.components != 1 || centering != model::Centering::Cell)
+  if (!model::can_number(field.type) || field.components != 1 ||
+      centering != model::Centering::Cell)
     place.fail(fmt::format(
-        "field '{}' must be one integer at each cell of mesh '{}' to be their "
+        "field '{}' must be one int32 or int64 at each cell of mesh '{}' to be their "
         "key, it is {} x {} at each {}",
         field.name, mesh, model::name_of(field.type), field.components, model::name_of(centering)));
 }
@@ -422,17 +420,13 @@ model::Field field_of(const pillion_output& wanted) {
   if (!model::is_known(wanted.type))
     base::fail(ErrorCode::Plugin, "field '{}' has type {}, which is not known", wanted.name,
                wanted.type);
-  const auto type = static_cast<ElementType>(wanted.type);
-  if (!model::is_supported(type))
-    base::fail(ErrorCode::Plugin, "field '{}' has type {}, which is not supported yet", wanted.name,
-               model::name_of(type));
   if (wanted.centering < 0 || wanted.centering > PILLION_EDGE)
     base::fail(ErrorCode::Plugin, "field '{}' has centering {}, which is not known", wanted.name,
                wanted.centering);
   return {wanted.name,
           {},
           text_or_empty(wanted.units),
-          type,
+          static_cast<ElementType>(wanted.type),
           wanted.components,
           static_cast<model::Centering>(wanted.centering)};
 }

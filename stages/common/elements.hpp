@@ -177,16 +177,7 @@ void read_from(const T* data, const Selected& what, const Extent& n, int64_t fro
 inline void read_values(const Selected& what, const Extent& n, int64_t from,
                         std::span<double> out) {
   if (out.empty()) return;  // of a block that may have no cells at all
-  const void* data = what.array->data;
-  switch (what.array->type) {
-    case PILLION_INT32:
-      return detail::read_from(static_cast<const int32_t*>(data), what, n, from, out);
-    case PILLION_INT64:
-      return detail::read_from(static_cast<const int64_t*>(data), what, n, from, out);
-    case PILLION_FLOAT32:
-      return detail::read_from(static_cast<const float*>(data), what, n, from, out);
-    default: return detail::read_from(static_cast<const double*>(data), what, n, from, out);
-  }
+  what.array->visit([&](const auto* data) { detail::read_from(data, what, n, from, out); });
 }
 
 /// Calls use(std::vector<std::span<double>>) with all values of several arrays, of the same

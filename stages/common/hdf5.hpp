@@ -97,6 +97,12 @@ inline hid_t type_of(pillion_type type) {
     case PILLION_INT32: return H5T_NATIVE_INT32;
     case PILLION_INT64: return H5T_NATIVE_INT64;
     case PILLION_FLOAT32: return H5T_NATIVE_FLOAT;
+    case PILLION_INT8: return H5T_NATIVE_INT8;
+    case PILLION_UINT8: return H5T_NATIVE_UINT8;
+    case PILLION_INT16: return H5T_NATIVE_INT16;
+    case PILLION_UINT16: return H5T_NATIVE_UINT16;
+    case PILLION_UINT32: return H5T_NATIVE_UINT32;
+    case PILLION_UINT64: return H5T_NATIVE_UINT64;
     default: return H5T_NATIVE_DOUBLE;
   }
 }

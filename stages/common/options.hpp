@@ -48,8 +48,7 @@ inline double bytes_of(const stage::Setup& setup, const std::vector<std::string>
   double bytes = 0;
   for (const auto& name : fields) {
     const auto field = setup.field(name, setup.parameters());
-    const bool is_short = field.type == PILLION_INT32 || field.type == PILLION_FLOAT32;
-    bytes += (is_short ? 4 : 8) * field.components;
+    bytes += static_cast<double>(stage::size_of_element(field.type) * field.components);
   }
   return bytes;
 }
@@ -85,7 +84,7 @@ inline pillion_field_description field_of(const stage::Setup& setup, const std::
   if (components != 0 && field.components != components)
     value.fail(called + std::to_string(field.components) + " components; " +
                std::to_string(components) + " are needed");
-  const bool is_integer = field.type == PILLION_INT32 || field.type == PILLION_INT64;
+  const bool is_integer = !stage::is_real(field.type);
   if (numbers == Numbers::integer && !is_integer) value.fail(called + "reals; integers are needed");
   if (numbers == Numbers::real && is_integer) value.fail(called + "integers; reals are needed");
   return field;

@@ -43,6 +43,11 @@ class Halos final : public stage::Stage {
         masses_(masses_from(setup["masses"])),
         keeps_tree_(setup["keep_tree"].boolean()),
         input_(setup.input(stage::Input::blocks({name_}).with_ghosts({1, 1, 1}))) {
+    if (!stage::is_real(field_.type) && field_.type != PILLION_INT32 &&
+        field_.type != PILLION_INT64)
+      setup["field"].fail("field '" + name_ +
+                          "' has small or unsigned integers; halos are found "
+                          "in fields of int32, int64, float32 or float64");
     if (bins_ > 100'000) setup["bins"].fail("more than 100000 bins");
     add_averages(setup, "averages", mesh_, false, averages_);
     add_averages(setup, "mass_averages", mesh_, true, averages_);

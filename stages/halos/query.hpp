@@ -28,18 +28,14 @@ struct Summand {
 
   /// Sum over `count` cells from `first` on along the first axis.
   [[nodiscard]] double of(const Cell& first, int64_t count, const double* weights) const {
-    switch (array.type) {
-      case PILLION_INT32: return sum<int32_t>(first, count, weights);
-      case PILLION_INT64: return sum<int64_t>(first, count, weights);
-      case PILLION_FLOAT32: return sum<float>(first, count, weights);
-      default: return sum<double>(first, count, weights);
-    }
+    return array.visit([&](const auto* data) { return sum(data, first, count, weights); });
   }
 
  private:
   template <class T>
-  [[nodiscard]] double sum(const Cell& first, int64_t count, const double* weights) const {
-    const auto* at = static_cast<const T*>(array.data) + component * array.strides[3];
+  [[nodiscard]] double sum(const T* data, const Cell& first, int64_t count,
+                           const double* weights) const {
+    const T* at = data + component * array.strides[3];
     for (int d = 0; d < 3; ++d) at += (first[d] - lo[d]) * array.strides[d];
     double out = 0;
     for (int64_t i = 0; i < count; ++i) {

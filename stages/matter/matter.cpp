@@ -45,10 +45,11 @@ class Matter final : public stage::Stage {
       const auto block = step.block(input_, b);
       auto* out = step.produce<double>(output_, input_, b);
       block[0].visit([&](const auto* gas) {
-        block[1].visit([&](const auto* dark) {
-          for (int64_t i = 0; i < block.count(); ++i)
-            out[i] = of_gas * static_cast<double>(gas[i]) + of_dark * static_cast<double>(dark[i]);
-        });
+        for (int64_t i = 0; i < block.count(); ++i) out[i] = of_gas * static_cast<double>(gas[i]);
+      });
+      block[1].visit([&](const auto* dark) {
+        for (int64_t i = 0; i < block.count(); ++i)
+          out[i] += of_dark * static_cast<double>(dark[i]);
       });
     }
   }

@@ -73,13 +73,13 @@ struct WrittenFields {
     return bytes;
   }
   static size_t element_size(const pillion_field_description& field) {
-    const bool wide = field.type == PILLION_FLOAT64 || field.type == PILLION_INT64;
-    return (wide ? 8 : 4) * static_cast<size_t>(field.components * points_of(field));
+    return static_cast<size_t>(stage::size_of_element(field.type) * field.components *
+                               points_of(field));
   }
 };
 
 inline size_t bytes_of(pillion_type type) {
-  return type == PILLION_FLOAT64 || type == PILLION_INT64 ? 8 : 4;
+  return static_cast<size_t>(stage::size_of_element(type));
 }
 
 struct Source {

@@ -33,6 +33,7 @@ static const char* catalogue =
     "  kind: {mesh: atoms, type: int32}\n"
     "  corner: {mesh: hexahedra, type: float32, components: 3, units: m}\n"
     "  number: {mesh: hexahedra, type: int64, centering: cell}\n"
+    "  marked: {mesh: hexahedra, type: uint8, centering: cell}\n"
     "  load: {mesh: solid, type: float32, components: 3, centering: point}\n";
 
 static int messages = 0;
@@ -173,8 +174,10 @@ static void share_atoms(pillion_session* session, const simulation* s, int64_t c
 static void share_elements(pillion_session* session) {
   static const float corner[2][3][2][2][2];
   static const int64_t number[2] = {5, 3};
+  static const _Bool marked[2] = {1, 0};
   CHECK(pillion_share_elements(session, "corner", 0, 2, &corner[0][0][0][0][0]) == PILLION_OK);
   CHECK(pillion_share_elements(session, "number", 0, 2, number) == PILLION_OK);
+  CHECK(pillion_share_elements(session, "marked", 0, 2, marked) == PILLION_OK);
   CHECK(pillion_share_elements_typed(session, "number", 1, 0, NULL, 0) == PILLION_OK);
   CHECK(pillion_unshare(session, "number", 1) == PILLION_OK);
   const pillion_view view = {number, PILLION_INT64, 1, {2}, {8}};
@@ -197,6 +200,18 @@ static void share_cells(pillion_session* session) {
   const pillion_view view = {load, PILLION_FLOAT32, 2, {3, 4}, {4, 12}};
   CHECK(pillion_share_values_view(session, "load", 0, 4, &view, PILLION_COMPONENTS_FIRST) ==
         PILLION_OK);
+}
+
+/* An array with ghost cells around the slab. */
+static void share_ghosts(pillion_session* session, const simulation* s) {
+  static const float around[3 * (NX + 2) * (NY + 2) * NZ];
+  const int64_t ghosts[3] = {1, 1, 0}, depth = s->hi[2] - s->lo[2];
+  const pillion_view view = {
+      around, PILLION_FLOAT32, 4, {3, NX + 2, NY + 2, depth}, {4, 12, 72, 72 * (NY + 2)}};
+  CHECK(pillion_share_box_ghosts(session, "velocity", 0, 0, s->lo, s->hi, ghosts, around,
+                                 PILLION_FLOAT32) == PILLION_OK);
+  CHECK(pillion_share_box_ghosts_view(session, "velocity", 0, 0, 3, s->lo, s->hi, ghosts, &view,
+                                      PILLION_COMPONENTS_FIRST) == PILLION_OK);
 }
 
 /* The same arrays as share_grid and share_atoms share, said with their shapes. */
@@ -257,7 +272,7 @@ static void check_fields(const pillion_session* session) {
   int32_t count = -1, used = 0;
   pillion_field field;
   CHECK(pillion_count_fields(session, &count) == PILLION_OK);
-  CHECK(count == (PILLION_ENABLED ? 8 : 0));
+  CHECK(count == (PILLION_ENABLED ? 9 : 0));
   for (int32_t f = 0; f < count; ++f) {
     CHECK(pillion_get_field(session, f, &field) == PILLION_OK);
     used += field.used;
@@ -362,6 +377,7 @@ static void simulate(pillion_session* session, int sidecars) {
   allocate_density(session, &s);
   check_rotation(session, &s);
   share_grid(session, &s);
+  share_ghosts(session, &s);
   share_views(session, &s);
   share_components(session, &s);
   CHECK(pillion_share_particles(session, "id", 7, 0, s.id) == PILLION_OK);

@@ -23,7 +23,10 @@ constexpr bool kEnabled = PILLION_ENABLED == 1;
 static_assert(!std::is_copy_constructible_v<pillion::Session>);
 static_assert(std::is_nothrow_move_constructible_v<pillion::Session>);
 static_assert(pillion::element_type<long long>() == PILLION_INT64);
-static_assert(!pillion::Element<unsigned> && !pillion::Element<char>);
+static_assert(pillion::element_type<unsigned>() == PILLION_UINT32);
+static_assert(pillion::element_type<bool>() == PILLION_UINT8);
+static_assert(pillion::element_type<int16_t>() == PILLION_INT16);
+static_assert(!pillion::Element<char> && !pillion::Element<long double>);
 static_assert(pillion::Shareable<std::vector<float>&>);
 static_assert(!pillion::Shareable<std::vector<float>>, "a temporary's memory would be gone");
 static_assert(pillion::Shareable<std::span<const double>>);
@@ -112,6 +115,11 @@ void share_grid(pillion::Session& session, const Simulation& simulation) {
   session.share_strided("velocity", velocity.data(), simulation.box(),
                         std::array<int64_t, 4>{3, 12, 36, 1});
   session.share("velocity", velocity, simulation.box());
+  if (simulation.hi - simulation.lo > 2) {
+    const pillion::Box inner({1, 1, simulation.lo + 1}, {3, 2, simulation.hi - 1});
+    session.share_ghosts("velocity", velocity.data(), inner, 1);
+    session.share_ghosts("velocity", velocity.data(), inner, std::array<int64_t, 3>{1, 1, 1});
+  }
   const auto cells = simulation.box().cells();
   const std::vector<const float*> components{velocity.data(), velocity.data() + cells,
                                              velocity.data() + 2 * cells};
@@ -145,6 +153,10 @@ void check_misuse(pillion::Session& session, const Simulation& simulation) {
   CHECK(code_of([&] { session.share_elements("heat", seven, 2); }) == Argument);
   CHECK(code_of([&] {
           session.share_components("density", {seven.data()}, pillion::Box({0}, {7}), 0, strides);
+        }) == Argument);
+  CHECK(code_of([&] {
+          session.share_ghosts("density", seven.data(), simulation.box(),
+                               std::span(strides).first(2), 0);
         }) == Argument);
   CHECK(code_of([&] {
           session.share_strided("density", seven.data(), simulation.box(), strides);

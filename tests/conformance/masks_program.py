@@ -38,16 +38,16 @@ def weight(lo, hi, step):
 
 FIELDS = {
     "sea_t": (SEA, values),
-    "wet": (SEA, lambda *box: mask(*box).astype(np.int32)),
+    "wet": (SEA, lambda *box: mask(*box) != 0),  # as NumPy's booleans
     "cut_t": (CUT, lambda *box: values(*box).astype(np.float32)),
     "part": (CUT, weight),
     "bar_t": (BAR, values),
-    "bar_m": (BAR, mask),
+    "bar_m": (BAR, lambda *box: mask(*box).astype(np.int8)),
     "bar_w": (BAR, lambda *box: weight(*box).astype(np.float32)),
     "ring_c": (RING, values),
     "ring_p": (RING, lambda *box: values(*box, more=1)),
     "ring_x": (RING, lambda lo, hi, step: ring_points(lo, hi)),
-    "ring_m": (RING, mask),
+    "ring_m": (RING, lambda *box: mask(*box).astype(np.int16)),
     "ring_w": (RING, weight),
 }
 

@@ -264,8 +264,8 @@ REFUSED = {
     'layout="spatial", select="n", values=[1]': "cells of a mesh cannot be selected from",
     'layout="by_key", key="n", halo=-1': "a number of layers of cells: 0, 1, 2 or more; it is -1",
     'layout="by_key", key="n", select="n", values=[1]': "cells of a mesh cannot be selected from",
-    'layout="by_key", key="u"': "field 'u' must be one integer at each cell of mesh 'box' to be "
-    "their key, it is float64 x 1 at each cell",
+    'layout="by_key", key="u"': "field 'u' must be one int32 or int64 at each cell of mesh "
+    "'box' to be their key, it is float64 x 1 at each cell",
     'layout="by_key", key="p"': "to be their key, it is int64 x 1 at each point",
     'layout="by_key", key="other"': "field 'other' is on mesh 'more', and 'u' on mesh 'box'",
     'layout="by_key", key="nothing"': "unknown field 'nothing'",

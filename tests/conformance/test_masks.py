@@ -30,16 +30,16 @@ meshes:
   strip: {{kind: unstructured, dimensions: 2, weight: strip_w}}
 fields:
   sea_t: {{mesh: sea, type: float64}}
-  wet: {{mesh: sea, type: int32}}
+  wet: {{mesh: sea, type: uint8}}
   cut_t: {{mesh: cut, type: float32}}
   part: {{mesh: cut, type: float64}}
   bar_t: {{mesh: bar, type: float64}}
-  bar_m: {{mesh: bar, type: int64}}
+  bar_m: {{mesh: bar, type: int8}}
   bar_w: {{mesh: bar, type: float32}}
   ring_c: {{mesh: ring, type: float64}}
   ring_p: {{mesh: ring, type: float64, centering: point}}
   ring_x: {{mesh: ring, type: float64, components: 2, centering: point}}
-  ring_m: {{mesh: ring, type: int64}}
+  ring_m: {{mesh: ring, type: int16}}
   ring_w: {{mesh: ring, type: float64}}
   strip_t: {{mesh: strip, type: float64}}
   strip_p: {{mesh: strip, type: float64, centering: point}}

@@ -4,7 +4,7 @@
 ! k, and 1000 c more for component c. The third step is offered from other memory and with other
 ! counts. Usage: arrangements, where pillion.yaml is.
 module fields
-  use, intrinsic :: iso_fortran_env, only: int32, int64, real32, real64
+  use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64
   use mpi_f08
   use pillion
   implicit none
@@ -22,6 +22,8 @@ module fields
   integer :: lo(3), hi(3), n(3), rank
   real(real64), allocatable, target :: packed(:, :, :)
   real(real32), allocatable, target :: ghosts(:, :, :)
+  integer(int16), allocatable, target :: around(:, :, :)
+  integer(int8), allocatable, target :: small(:, :, :)
   integer(int32), allocatable, target :: every_other(:, :, :)
   integer(int64), allocatable, target :: backwards(:, :, :)
   type(cell), allocatable, target :: member(:, :, :)
@@ -64,6 +66,8 @@ contains
   subroutine make()
     allocate (packed(lo(1):hi(1), lo(2):hi(2), lo(3):hi(3)))
     allocate (ghosts(0:n(1) + 1, -1:n(2) + 2, 0:n(3) + 3), source=-1.0_real32)
+    allocate (around(0:n(1) + 1, -1:n(2) + 2, n(3)), source=-1_int16)
+    allocate (small(n(1), n(2), n(3)))
     allocate (every_other(2*n(1), n(2), 3*n(3)), source=-1)
     allocate (backwards(n(1), n(2), n(3)), member(n(1), n(2), n(3)))
     allocate (first(3, n(1), n(2), n(3)), last(n(1), n(2), n(3), 3))
@@ -87,6 +91,8 @@ contains
         do i = 1, n(1)
           packed(lo(1) + i - 1, lo(2) + j - 1, lo(3) + k - 1) = value(i, j, k, 0)
           ghosts(i, j, k) = real(value(i, j, k, 0), real32)
+          around(i, j, k) = int(value(i, j, k, 0), int16)
+          small(i, j, k) = int(value(i, j, k, 0)/10, int8)
           every_other(2*i, j, 3*k - 2) = value(i, j, k, 0)
           backwards(n(1) + 1 - i, j, n(3) + 1 - k) = value(i, j, k, 0)
           member(i, j, k)%value = value(i, j, k, 0)
@@ -110,8 +116,14 @@ contains
   end subroutine
 
   subroutine share()
+    type(pillion_view) :: unsigned
     call pillion_share_box(session, 'packed', 0, lbound(packed), ubound(packed), packed)
     call pillion_share_box(session, 'ghosts', 0, lo, hi, ghosts(1:n(1), 1:n(2), 1:n(3)))
+    call pillion_share_box(session, 'around', 0, lo, hi, around, ghosts=[1, 2, 0])
+    call pillion_share_box(session, 'small', 0, lo, hi, small)
+    unsigned = pillion_view_of(around(1:n(1), 1:n(2), :))
+    unsigned%type = pillion_uint16
+    call pillion_share_box_components(session, 'unsigned', 0, lo, hi, [unsigned])
     call pillion_share_box(session, 'every_other', 0, int(lo, int64), int(hi, int64), &
       every_other(2::2, :, ::3))
     call pillion_share_box(session, 'backwards', 0, lo, hi, backwards(n(1):1:-1, :, n(3):1:-1))
@@ -189,8 +201,8 @@ contains
   end subroutine
 
   subroutine replace()
-    deallocate (packed, ghosts, every_other, backwards, member, first, last, flat_first, &
-      flat_last, like_c, u, v, w)
+    deallocate (packed, ghosts, around, small, every_other, backwards, member, first, last, &
+      flat_first, flat_last, like_c, u, v, w)
     call pillion_unshare(session, 'own', 0)
     call make()
   end subroutine

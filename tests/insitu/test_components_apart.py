@@ -34,7 +34,7 @@ with pillion.open("run.yaml") as s:
     between = [np.empty((4 + rank, 3, 3, 3)) for _ in range(5)]
     velocity = [between[0], between[3], between[1]]
     rates = np.empty((2, 4 + rank))
-    s.share("u", [one[1:-1, 1:-1] for one in ghosts], lo=(first, 0))
+    s.share("u", ghosts, lo=(first, 0), ghosts=1)
     s.share("x", [atoms[name] for name in "xyz"])
     s.share("v", tuple(velocity))
     s.share("rate", list(rates))

@@ -68,6 +68,12 @@ REFUSED = {
     "s.share('densty', density)": "unknown field 'densty'; did you mean 'density'? (the catalogue",
     "s.share('density', density[0])": "of shape (5, 4); give one extent for each of the 3 axes",
     "s.share('density', density, lo=(0, 0))": "shared with lo=(0, 0); mesh 'grid' has 3 axes",
+    "s.share('density', density, ghosts=-1)": "with ghosts=-1; give a number, or one for each",
+    "s.share('density', density, ghosts=(1, 1))": "one for each of the 3 axes of mesh 'grid'",
+    "s.share('density', density, ghosts=2)": (
+        "with ghosts=2 as an array of shape (6, 5, 4), which along axis 2 has no cells between"
+    ),
+    "s.share('position', position, ghosts=1)": "only boxes of cells have ghost cells",
     "s.share('density', [[1.0]])": "shared as a list; share an array",
     "s.share('density', 3.0)": "shared as a float; share an array",
     "s.share('density', density.astype('complex128'))": "elements of type <c16; fields have int32",
@@ -109,6 +115,8 @@ ACCEPTED = {
     "s.share('density', np.broadcast_to(np.float64(1), (6, 5, 4)))": None,
     "s.share('density', density[:3]); s.share('density', density[3:], lo=(3, 0, 0), block=1)": None,
     "s.share('density', density[::-1, :, ::-1])": None,
+    "s.share('density', np.ones((8, 9, 4)), ghosts=(1, 2, 0))": None,
+    "s.share('density', np.ones((8, 7, 6)), lo=(0, 0, 0), ghosts=1)": None,
 }
 
 

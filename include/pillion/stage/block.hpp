@@ -31,6 +31,12 @@ struct Array {
       case PILLION_INT32: return f(static_cast<const int32_t*>(data));
       case PILLION_INT64: return f(static_cast<const int64_t*>(data));
       case PILLION_FLOAT32: return f(static_cast<const float*>(data));
+      case PILLION_INT8: return f(static_cast<const int8_t*>(data));
+      case PILLION_UINT8: return f(static_cast<const uint8_t*>(data));
+      case PILLION_INT16: return f(static_cast<const int16_t*>(data));
+      case PILLION_UINT16: return f(static_cast<const uint16_t*>(data));
+      case PILLION_UINT32: return f(static_cast<const uint32_t*>(data));
+      case PILLION_UINT64: return f(static_cast<const uint64_t*>(data));
       default: return f(static_cast<const double*>(data));
     }
   }
@@ -39,13 +45,12 @@ struct Array {
 /// Throws if stages in C++ cannot read the array: its type is another one, it is in memory of a
 /// device, or its elements lie as no stride in elements can say.
 inline Array array_of(const pillion_array& array) {
-  const bool is_float = array.type == PILLION_FLOAT32 || array.type == PILLION_FLOAT64;
-  if (!is_float && array.type != PILLION_INT32 && array.type != PILLION_INT64)
+  const int64_t element = size_of_element(array.type);
+  if (element == 0)
     throw Error(ErrorCode::Stage,
                 "a stage cannot read elements of type number " + std::to_string(array.type));
   if (array.memory_space == PILLION_MEMORY_DEVICE || array.ready_event != nullptr)
     throw Error(ErrorCode::Stage, "a stage cannot read memory of a device");
-  const int64_t element = array.type == PILLION_INT32 || array.type == PILLION_FLOAT32 ? 4 : 8;
   Array out{array.data, array.type, array.components, {}};
   bool are_whole = array.component_data == nullptr;
   for (int d = 0; d < 4; ++d) {

@@ -29,10 +29,38 @@ constexpr pillion_type type_of() {
   if constexpr (std::is_same_v<T, int32_t>) return PILLION_INT32;
   else if constexpr (std::is_same_v<T, int64_t>) return PILLION_INT64;
   else if constexpr (std::is_same_v<T, float>) return PILLION_FLOAT32;
+  else if constexpr (std::is_same_v<T, int8_t>) return PILLION_INT8;
+  else if constexpr (std::is_same_v<T, uint8_t>) return PILLION_UINT8;
+  else if constexpr (std::is_same_v<T, int16_t>) return PILLION_INT16;
+  else if constexpr (std::is_same_v<T, uint16_t>) return PILLION_UINT16;
+  else if constexpr (std::is_same_v<T, uint32_t>) return PILLION_UINT32;
+  else if constexpr (std::is_same_v<T, uint64_t>) return PILLION_UINT64;
   else {
     static_assert(std::is_same_v<T, double>, "no element type of Pillion");
     return PILLION_FLOAT64;
   }
+}
+
+/// Bytes of an element of that type; 0 if there is no such type.
+constexpr int64_t size_of_element(pillion_type type) {
+  switch (type) {
+    case PILLION_INT8:
+    case PILLION_UINT8: return 1;
+    case PILLION_INT16:
+    case PILLION_UINT16: return 2;
+    case PILLION_INT32:
+    case PILLION_UINT32:
+    case PILLION_FLOAT32: return 4;
+    case PILLION_INT64:
+    case PILLION_UINT64:
+    case PILLION_FLOAT64: return 8;
+    default: return 0;
+  }
+}
+
+/// Whether elements of that type are real numbers; else they are integers.
+constexpr bool is_real(pillion_type type) {
+  return type == PILLION_FLOAT32 || type == PILLION_FLOAT64;
 }
 
 }  // namespace pillion::stage

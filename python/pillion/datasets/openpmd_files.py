@@ -25,7 +25,7 @@ class Record:
     field: str  # what Pillion calls it; "" in files of other programs
     mesh: str  # the same of the mesh; of other programs' particles the species
     parts: tuple[str, ...]  # paths of the components in the file
-    type: str  # with int64 for uint64, see read_record
+    type: str  # with int64 for ids that are uint64, see read_record
     shape: tuple[int, ...]  # without components
     is_particles: bool
     units: str = ""
@@ -72,7 +72,7 @@ def iterations(path: Path) -> list[Iteration] | None:
 
 def read_record(file: h5py.File, record: Sequence[str], box: Sequence[Span]) -> np.ndarray:
     """A box of a record, given the paths of its components, which come last if there are several.
-    Raises Error if the library cannot, and for unsigned integers beyond those with a sign.
+    Raises Error if the library cannot, and for ids beyond the integers with a sign.
     """
     parts = [_read_part(file, path, box) for path in record]
     return parts[0] if len(parts) == 1 else np.stack(parts, -1)
@@ -87,7 +87,7 @@ def _read_part(file: h5py.File, path: str, box: Sequence[Span]) -> np.ndarray:
         return np.full(extent, found.attrs["value"])
     out = np.empty(extent, found.dtype)
     read_box(file, path, box, out)
-    if out.dtype != np.uint64:
+    if out.dtype != np.uint64 or not path.endswith("/id"):
         return out
     if out.size > 0 and out.max() > np.iinfo(np.int64).max:
         raise Error(f"'{file.filename}', dataset '{path}' has integers that no int64 holds")
@@ -196,7 +196,8 @@ def _shape(component: h5py.Dataset | h5py.Group) -> tuple[int, ...]:
 def _type(component: h5py.Dataset | h5py.Group) -> str:
     is_dataset = isinstance(component, h5py.Dataset)
     dtype = component.dtype if is_dataset else np.asarray(component.attrs["value"]).dtype
-    return "int64" if dtype == np.uint64 else str(dtype.name)
+    is_id = str(component.name).endswith("/id")  # which the standard wants unsigned
+    return "int64" if dtype == np.uint64 and is_id else str(dtype.name)
 
 
 def _numbers(group: h5py.Group, name: str) -> tuple[float, ...]:

@@ -11,7 +11,18 @@ import numpy as np
 
 from pillion.errors import Error
 
-NUMBERS = {"int32": 1, "int64": 2, "float32": 3, "float64": 4}
+NUMBERS = {
+    "int32": 1,
+    "int64": 2,
+    "float32": 3,
+    "float64": 4,
+    "int8": 5,
+    "uint8": 6,
+    "int16": 7,
+    "uint16": 8,
+    "uint32": 9,
+    "uint64": 10,
+}
 NAMES = {number: name for name, number in NUMBERS.items()}
 MESH_KINDS = {
     1: "uniform",
@@ -42,7 +53,7 @@ class Field:
     name: str
     mesh: str
     mesh_kind: str  #: one of MESH_KINDS, such as "uniform"
-    type: str  #: "int32", "int64", "float32" or "float64"
+    type: str  #: one of NUMBERS, such as "float64" or "uint8"
     components: int
     cells: tuple[int, ...]  #: along each axis of a mesh of boxes; empty for others
     used: bool  #: an analysis or a condition uses it, so that it must be shared

@@ -32,6 +32,7 @@ from pillion.insitu.shared_arrays import (
     items_of,
     strides_for,
     view_of,
+    without_ghosts,
 )
 from pillion.insitu.shared_cells import cells_of, points_of
 
@@ -136,6 +137,7 @@ class Session:
         *,
         block: int | None = None,
         level: int = 0,
+        ghosts: int | Sequence[int] = 0,
     ) -> None:
         """Shares a block of a field: passes its address; nothing is copied.
 
@@ -162,6 +164,8 @@ class Session:
                 axis. For uniform meshes only.
             block: number of the block; by default 0, or the next one within `blocks`.
             level: level of refinement that the array is of; 0 is the coarsest.
+            ghosts: number of ghost cells that the array has at both ends of every axis, or a number
+                for each axis. They are not published; `lo` is the first cell behind them.
 
         Raises:
             Error: if the array does not suit the field.
@@ -169,6 +173,9 @@ class Session:
         wanted = self._field(field)
         is_apart = isinstance(array, (list, tuple))
         views = [view_of(one, field) for one in (array if is_apart else [array])]
+        if ghosts != 0:
+            each = replace(wanted, components=1) if is_apart else wanted
+            views = [without_ghosts(each, view, ghosts) for view in views]
         number = number_of(views[0], field) if views else 0
         opened = self._open_blocks.get(field)
         if block is None:

@@ -16,6 +16,12 @@ _ITEMS = {"particles": "particles", "spectral": "elements", "unstructured": "cel
 
 
 def view_of(array: Any, field: str) -> np.ndarray:
+    """The array itself if it is one of NumPy's. Booleans are seen as the uint8 that they are."""
+    view = _seen_as_array(array, field)
+    return view.view(np.uint8) if view.dtype == bool else view
+
+
+def _seen_as_array(array: Any, field: str) -> np.ndarray:
     if isinstance(array, np.ndarray):
         return array
     if isinstance(array, (list, tuple, int, float)):
@@ -29,6 +35,34 @@ def view_of(array: Any, field: str) -> np.ndarray:
         # NumPy had to make a copy, which would never change.
         raise Error(f"field '{field}' was shared as a {type(array).__name__}; share an array")
     return view
+
+
+def without_ghosts(
+    field: Field, view: np.ndarray, ghosts: int | Sequence[int]
+) -> np.ndarray[Any, Any]:
+    """The part of an array between its ghost cells, in the same memory. `ghosts` is their number at
+    both ends of each axis. Raises Error if there is no such part.
+    """
+    axes = len(field.cells)
+    widths = [ghosts] * axes if isinstance(ghosts, int) else [int(width) for width in ghosts]
+    said = f"field '{field.name}' was shared with ghosts={ghosts}"
+    if field.mesh_kind not in BOXES:
+        raise Error(f"{said}; only boxes of cells have ghost cells")
+    if len(widths) != axes or min(widths) < 0:
+        raise Error(
+            f"{said}; give a number, or one for each of the {axes} axes of mesh '{field.mesh}': "
+            "how many ghost cells are at each end, 0 or more"
+        )
+    _expect_box(field, view, axes)
+    for axis, width in enumerate(widths):
+        if width > 0 and view.shape[axis] <= 2 * width:
+            raise Error(
+                f"{said} as an array of shape {view.shape}, which along axis {axis} has no cells "
+                f"between {width} ghost cells at each end; the shape includes ghost cells"
+            )
+    return view[
+        tuple(slice(width, n - width) for n, width in zip(view.shape, widths, strict=False))
+    ]
 
 
 def address_of(view: np.ndarray) -> int:

@@ -445,12 +445,15 @@ class Step:
         return watch
 
 
+_REDUCED = ("int32", "int64", "float32", "float64")  # types that peers reduce in
+
+
 def _reducible(value: Any) -> np.ndarray[Any, Any]:
     """A copy, in one piece, of a type that can be reduced; single numbers as the largest type."""
     array = np.array(value, order="C")
     if array.dtype.kind not in "iufb":
         raise Error(f"{value!r} cannot be reduced; give a number or an array of numbers")
-    if isinstance(value, np.ndarray) and array.dtype.name in NUMBERS and array.dtype.isnative:
+    if isinstance(value, np.ndarray) and array.dtype.name in _REDUCED and array.dtype.isnative:
         return array
     return array.astype(np.float64 if array.dtype.kind == "f" else np.int64)
 

@@ -23,7 +23,8 @@ Part = tuple[Span, ...]  # half-open ranges, one for each dimension
 COMPONENTS = 3  # in the place of an axis
 
 # Bits that tell values apart: those of integers, or of the mantissa.
-_DIGITS = {"int8": 7, "int16": 15, "int32": 31, "int64": 63, "uint8": 8, "uint16": 16, "uint32": 32}
+_DIGITS = {"int8": 7, "int16": 15, "int32": 31, "int64": 63}
+_DIGITS |= {"bool": 1, "uint8": 8, "uint16": 16, "uint32": 32, "uint64": 64}
 _DIGITS |= {"float32": 24, "float64": 53}
 
 
@@ -90,7 +91,7 @@ class Stored:
 
 
 def number_type(kind: Any) -> np.dtype | None:
-    """NumPy's type of integers of 1 to 8 bytes (unsigned: to 4) and reals of 4 or 8, in any byte
+    """NumPy's type of booleans, of integers of 1 to 8 bytes and of reals of 4 or 8, in any byte
     order; None for anything else.
     """
     try:
@@ -105,6 +106,8 @@ def fits(dtype: np.dtype, field_type: str) -> bool:
     a real is never rounded.
     """
     if dtype.kind == "f" and not field_type.startswith("float"):
+        return False
+    if dtype.kind == "i" and field_type.startswith("uint"):
         return False
     return _DIGITS[dtype.name] <= _DIGITS[field_type]
 

@@ -58,15 +58,33 @@ std::string Xdmf::extent(const write::StoredStep& step) const {
   return joined(kept_cells(fields.mesh(), step.coarsening));
 }
 
+namespace {
+
+/// XDMF has names of its own for small integers. Readers take all other
+/// unsigned ones for 4 bytes, so 8 bytes have a sign here.
+const char* number_type(pillion_type type) {
+  switch (type) {
+    case PILLION_FLOAT32:
+    case PILLION_FLOAT64: return "Float";
+    case PILLION_INT8: return "Char";
+    case PILLION_UINT8: return "UChar";
+    case PILLION_INT16: return "Short";
+    case PILLION_UINT16: return "UShort";
+    case PILLION_UINT32: return "UInt";
+    default: return "Int";
+  }
+}
+
+}  // namespace
+
 std::string Xdmf::item(const write::StoredStep& step, size_t field) const {
   const auto& is = fields.fields[field];
-  const bool is_real = is.type == PILLION_FLOAT32 || is.type == PILLION_FLOAT64;
-  const bool is_wide = is.type == PILLION_INT64 || is.type == PILLION_FLOAT64;
   std::string dimensions = extent(step);
   if (is.components > 1) dimensions += " " + std::to_string(is.components);
-  return "<DataItem Dimensions=\"" + dimensions + "\" NumberType=\"" + (is_real ? "Float" : "Int") +
-         "\" Precision=\"" + (is_wide ? "8" : "4") + "\" Format=\"HDF\">" +
-         escaped(path_of(name, step.step) + ":/" + fields.names[field]) + "</DataItem>";
+  return "<DataItem Dimensions=\"" + dimensions + "\" NumberType=\"" + number_type(is.type) +
+         "\" Precision=\"" + std::to_string(stage::size_of_element(is.type)) +
+         "\" Format=\"HDF\">" + escaped(path_of(name, step.step) + ":/" + fields.names[field]) +
+         "</DataItem>";
 }
 
 /// Of a rectilinear mesh, whose faces are in the step's file.

@@ -75,10 +75,6 @@ std::vector<std::byte> zfp_packed(const idx::Dataset& dataset, const idx::Field&
   return packed_in_rows<uint64_t>(dataset, field, block, bytes);
 }
 
-bool is_real(const pillion_field_description& field) {
-  return field.type == PILLION_FLOAT32 || field.type == PILLION_FLOAT64;
-}
-
 void set_tolerance(const stage::Value& value, idx::ZfpLoss& loss) {
   loss.tolerance = value.real();
   if (!(loss.tolerance > 0) || !std::isfinite(loss.tolerance))
@@ -117,6 +113,13 @@ void BlockCompression::check_zfp(const stage::Value& value,
     value.fail(
         "this build of Pillion is without zfp; build it where the library is found, or "
         "choose zip or lz4");
+  for (size_t f = 0; f < fields.names.size(); ++f) {
+    const auto type = fields.fields[f].type;
+    if (!stage::is_real(type) && type != PILLION_INT32 && type != PILLION_INT64)
+      value.fail("field '" + fields.names[f] +
+                 "' has small or unsigned integers, and zfp takes int32, int64, float32 and "
+                 "float64; choose zip or lz4");
+  }
   const auto& mesh = fields.mesh();
   if (std::none_of(mesh.cells + 1, mesh.cells + mesh.axes, [](int64_t n) { return n > 1; }))
     value.fail("zfp needs a mesh with cells along its second or third axis; choose zip or lz4");
@@ -140,7 +143,7 @@ void BlockCompression::read_limit(const stage::Value& limit, const write::Writte
   };
   if (!limit.is_map()) {
     for (size_t f = 0; f < fields.names.size(); ++f)
-      if (is_real(fields.fields[f])) give(limit, f);
+      if (stage::is_real(fields.fields[f].type)) give(limit, f);
     return;
   }
   for (int64_t i = 0; i < limit.size(); ++i) {
@@ -148,7 +151,7 @@ void BlockCompression::read_limit(const stage::Value& limit, const write::Writte
     if (at == fields.names.end())
       limit[i].fail("field '" + limit.key(i) + "' is not one of the written fields");
     const auto field = static_cast<size_t>(at - fields.names.begin());
-    if (!is_real(fields.fields[field]))
+    if (!stage::is_real(fields.fields[field].type))
       limit[i].fail("field '" + *at + "' has integers, and zfp stores integers without loss");
     give(limit[i], field);
   }

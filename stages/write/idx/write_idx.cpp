@@ -110,6 +110,12 @@ idx::Type type_of(pillion_type type) {
     case PILLION_INT32: return idx::Type::int32;
     case PILLION_INT64: return idx::Type::int64;
     case PILLION_FLOAT32: return idx::Type::float32;
+    case PILLION_INT8: return idx::Type::int8;
+    case PILLION_UINT8: return idx::Type::uint8;
+    case PILLION_INT16: return idx::Type::int16;
+    case PILLION_UINT16: return idx::Type::uint16;
+    case PILLION_UINT32: return idx::Type::uint32;
+    case PILLION_UINT64: return idx::Type::uint64;
     default: return idx::Type::float64;
   }
 }

@@ -15,7 +15,12 @@ namespace pillion::stages::write_raw {
 inline std::string type_name(pillion_type type) {
   const std::string order = std::endian::native == std::endian::little ? "<" : ">";
   switch (type) {
+    case PILLION_INT8: return "|i1";
     case PILLION_UINT8: return "|u1";
+    case PILLION_INT16: return order + "i2";
+    case PILLION_UINT16: return order + "u2";
+    case PILLION_UINT32: return order + "u4";
+    case PILLION_UINT64: return order + "u8";
     case PILLION_INT32: return order + "i4";
     case PILLION_INT64: return order + "i8";
     case PILLION_FLOAT32: return order + "f4";

@@ -177,8 +177,8 @@ std::vector<int32_t> amr_box(const stage::Block& block) {
 /// The datasets of a level, in the order in which add_box() expects them.
 std::vector<Dataset> level_datasets(const std::string& group, const Wanted& wanted) {
   std::vector<Dataset> out;
-  out.push_back({.path = group + "/AMRBox", .element = Element::Int32, .row = {6}});
-  out.push_back({.path = group + "/CellData/vtkGhostType", .element = Element::UInt8});
+  out.push_back({.path = group + "/AMRBox", .element = PILLION_INT32, .row = {6}});
+  out.push_back({.path = group + "/CellData/vtkGhostType", .element = PILLION_UINT8});
   for (size_t f = 0; f < wanted.names.size(); ++f)
     out.push_back(dataset_of(group + "/CellData/" + wanted.names[f], wanted.fields[f]));
   return out;

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <pillion/stage/host.hpp>
 #include <span>
 #include <string>
 #include <utility>
@@ -18,27 +19,6 @@
 #include "../../common/messages.hpp"
 
 namespace pillion::stages::write_vtkhdf {
-
-enum class Element { UInt8, Int32, Int64, Float32, Float64 };
-
-inline Element element_of(pillion_type type) {
-  switch (type) {
-    case PILLION_INT32: return Element::Int32;
-    case PILLION_INT64: return Element::Int64;
-    case PILLION_FLOAT32: return Element::Float32;
-    default: return Element::Float64;
-  }
-}
-
-/// Bytes of one.
-inline int64_t size_of(Element element) {
-  switch (element) {
-    case Element::UInt8: return 1;
-    case Element::Int32:
-    case Element::Float32: return 4;
-    default: return 8;
-  }
-}
 
 /// Gives bytes that lie one behind the other. It puts them into the memory, or returns bytes that
 /// are somewhere already. They are good while it and the memory are unchanged.
@@ -54,7 +34,7 @@ struct Piece {
 
 struct Dataset {
   std::string path;
-  Element element = Element::Float64;
+  pillion_type element = PILLION_FLOAT64;
   std::vector<int64_t> row{};  ///< extents of a row; empty if it is one element
   std::vector<Piece> pieces{};
   int64_t total = -1;   ///< number of all rows, if pieces have `first`
@@ -63,7 +43,7 @@ struct Dataset {
   std::string role{};   ///< VTK's `Attribute`; empty if it has none
 
   [[nodiscard]] int64_t row_bytes() const {
-    int64_t bytes = size_of(element);
+    int64_t bytes = stage::size_of_element(element);
     for (const auto n : row) bytes *= n;
     return bytes;
   }

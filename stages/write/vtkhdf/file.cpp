@@ -44,13 +44,8 @@ Share share_of(const stage::Step& step, const std::vector<Dataset>& datasets) {
   return out;
 }
 
-hdf5::Handle type_of(Element element) {
-  const hid_t type = element == Element::UInt8     ? H5T_NATIVE_UINT8
-                     : element == Element::Int32   ? H5T_NATIVE_INT32
-                     : element == Element::Int64   ? H5T_NATIVE_INT64
-                     : element == Element::Float32 ? H5T_NATIVE_FLOAT
-                                                   : H5T_NATIVE_DOUBLE;
-  return {H5Tcopy(type), H5Tclose, "make a type"};
+hdf5::Handle type_of(pillion_type element) {
+  return {H5Tcopy(hdf5::type_of(element)), H5Tclose, "make a type"};
 }
 
 /// VTK's reader takes texts of one length in ASCII only.

@@ -182,27 +182,27 @@ void GridParts::look_at(const stage::Block& block) {
 Grid::Grid(const Wanted& wanted, const GridParts& parts) : wanted_(wanted), has_(parts) {
   for (const char* name :
        {"NumberOfPoints", "NumberOfCells", "NumberOfConnectivityIds", "Offsets", "Connectivity"})
-    make(name, Element::Int64);
-  make("Types", Element::UInt8);
-  make("Points", element_of(wanted.place_type), {3});
+    make(name, PILLION_INT64);
+  make("Types", PILLION_UINT8);
+  make("Points", wanted.place_type, {3});
   if (has_.polyhedra)
     for (const char* name :
          {"NumberOfFaces", "NumberOfFaceConnectivityIds", "NumberOfPolyhedronToFaceIds",
           "FaceConnectivity", "FaceOffsets", "PolyhedronToFaces", "PolyhedronOffsets"})
-      make(name, Element::Int64);
+      make(name, PILLION_INT64);
   for (size_t f = 0; f < wanted.names.size(); ++f)
     if (static_cast<int32_t>(f) != wanted.places)
       datasets_.push_back(dataset_of("/VTKHDF/" + path_of(f), wanted.fields[f]));
   if (wanted.mesh().mesh_kind == PILLION_CURVILINEAR ||
       has_boxes(wanted.mesh()))  // beside what is VTK's
     datasets_.push_back(
-        {.path = boxes_path, .element = Element::Int64, .row = {2, wanted.mesh().axes}});
-  if (has_.flags) make("CellData/vtkGhostType", Element::UInt8);
-  if (has_.patches) make("CellData/patch", Element::Int32);
-  if (has_.parents) make("CellData/parent", Element::Int64);
+        {.path = boxes_path, .element = PILLION_INT64, .row = {2, wanted.mesh().axes}});
+  if (has_.flags) make("CellData/vtkGhostType", PILLION_UINT8);
+  if (has_.patches) make("CellData/patch", PILLION_INT32);
+  if (has_.parents) make("CellData/parent", PILLION_INT64);
   for (const bool of_cells : {true, false})
     if (of_cells ? has_.cell_ids : has_.point_ids) {
-      make(of_cells ? "CellData/GlobalCellIds" : "PointData/GlobalPointIds", Element::Int64);
+      make(of_cells ? "CellData/GlobalCellIds" : "PointData/GlobalPointIds", PILLION_INT64);
       datasets_.back().role = "GlobalIds";
     }
 }
@@ -213,7 +213,7 @@ std::string Grid::path_of(size_t field) const {
   return (at_points ? "PointData/" : "CellData/") + wanted_.names[field];
 }
 
-void Grid::make(const std::string& name, Element element, std::vector<int64_t> row) {
+void Grid::make(const std::string& name, pillion_type element, std::vector<int64_t> row) {
   datasets_.push_back({.path = "/VTKHDF/" + name, .element = element, .row = std::move(row)});
 }
 

@@ -42,7 +42,7 @@ class Grid {
   [[nodiscard]] std::vector<Dataset> take() { return std::move(datasets_); }
 
  private:
-  void make(const std::string& name, Element element, std::vector<int64_t> row = {});
+  void make(const std::string& name, pillion_type element, std::vector<int64_t> row = {});
   void add(const std::string& name, int64_t count, Source source);
   void add_number(const std::string& name, int64_t value);
   void add_part(int64_t points, int64_t cells, int64_t ids);

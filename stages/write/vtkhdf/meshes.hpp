@@ -47,7 +47,7 @@ inline void put_head(Content& content, const std::string& type, int64_t major, i
 
 /// A dataset for a field, whose values are one row for each cell or point.
 inline Dataset dataset_of(const std::string& path, const pillion_field_description& field) {
-  Dataset out{.path = path, .element = element_of(field.type), .units = field.units};
+  Dataset out{.path = path, .element = field.type, .units = field.units};
   if (field.components > 1) out.row = {field.components};
   return out;
 }

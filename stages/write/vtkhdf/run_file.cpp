@@ -40,10 +40,14 @@ std::vector<std::string> links_in(hid_t file) {
   return names;
 }
 
-Element element_of_type(hid_t type) {
+pillion_type element_of_type(hid_t type) {
   const size_t size = H5Tget_size(type);
-  if (H5Tget_class(type) == H5T_FLOAT) return size == 4 ? Element::Float32 : Element::Float64;
-  return size == 1 ? Element::UInt8 : size == 4 ? Element::Int32 : Element::Int64;
+  if (H5Tget_class(type) == H5T_FLOAT) return size == 4 ? PILLION_FLOAT32 : PILLION_FLOAT64;
+  const bool is_unsigned = H5Tget_sign(type) == H5T_SGN_NONE;
+  if (size == 1) return is_unsigned ? PILLION_UINT8 : PILLION_INT8;
+  if (size == 2) return is_unsigned ? PILLION_UINT16 : PILLION_INT16;
+  if (size == 4) return is_unsigned ? PILLION_UINT32 : PILLION_INT32;
+  return is_unsigned ? PILLION_UINT64 : PILLION_INT64;
 }
 
 List extents_of(hid_t dataset) {
@@ -89,16 +93,6 @@ hdf5::Handle links() {
   auto how = hdf5::properties(H5P_LINK_CREATE);
   hdf5::check(H5Pset_create_intermediate_group(how, 1), "make groups");
   return how;
-}
-
-hid_t native(Element element) {
-  switch (element) {
-    case Element::UInt8: return H5T_NATIVE_UINT8;
-    case Element::Int32: return H5T_NATIVE_INT32;
-    case Element::Int64: return H5T_NATIVE_INT64;
-    case Element::Float32: return H5T_NATIVE_FLOAT;
-    default: return H5T_NATIVE_DOUBLE;
-  }
 }
 
 std::vector<hsize_t> as_sizes(const List& of) { return {of.begin(), of.end()}; }
@@ -219,7 +213,7 @@ class RunFile {
                                  hdf5::space(as_sizes(at->second.extents))),
                   "refer to " + steps_[s].name);
     }
-    const hdf5::Handle made(H5Dcreate2(file_, path.c_str(), native(of.element),
+    const hdf5::Handle made(H5Dcreate2(file_, path.c_str(), hdf5::type_of(of.element),
                                        hdf5::space(as_sizes(extents)), links(), how, H5P_DEFAULT),
                             H5Dclose, "make the dataset " + path);
     copy_attributes(name, made);

@@ -16,7 +16,7 @@ namespace pillion::stages::write_vtkhdf {
 /// What is in the file of one step, but for values.
 struct StepShape {
   struct Rows {
-    Element element = Element::Float64;
+    pillion_type element = PILLION_FLOAT64;
     std::vector<int64_t> extents;  ///< rows first
   };
   std::string type;                      ///< VTK's

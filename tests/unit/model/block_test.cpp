@@ -16,8 +16,11 @@ TEST_CASE("boxes overlap if they have a cell in common") {
   CHECK(to_string(a, 2) == "[0,4)x[0,4)");
 }
 
+namespace {
+
 // Every arrangement must pack to the same bytes as a plain loop over indices.
-TEST_CASE("packing any arrangement gives components interleaved, first axis fastest") {
+template <class T>
+void check_packing(ElementType type) {
   const Box box{{1, 2, 3}, {4, 4, 5}};
   const std::vector<std::array<int64_t, 4>> arrangements = {
       {1, 3, 6, 0},     // packed, one component
@@ -28,22 +31,31 @@ TEST_CASE("packing any arrangement gives components interleaved, first axis fast
       {2, 20, 100, 1},  // padded rows, two components
   };
   for (const auto& strides : arrangements) {
-    std::vector<double> memory(400);
-    std::iota(memory.begin(), memory.end(), 0.0);
+    std::vector<T> memory(400);
+    std::iota(memory.begin(), memory.end(), T{});  // those of one byte begin again at 0
     const int32_t components = strides[3] == 0 ? 1 : 2;
-    const Array array{memory.data(), ElementType::Float64, components, strides};
+    const Array array{memory.data(), type, components, strides};
     for (const auto how : {Copy::Plain, Copy::Streaming}) {
-      std::vector<double> packed(static_cast<size_t>(box.volume() * components), -1);
+      std::vector<T> packed(static_cast<size_t>(box.volume() * components), T{7});
       pack(array, box, reinterpret_cast<std::byte*>(packed.data()), how);
       size_t at = 0;
       for (int64_t k = 0; k < 2; ++k)
         for (int64_t j = 0; j < 2; ++j)
           for (int64_t i = 0; i < 3; ++i)
             for (int32_t c = 0; c < components; ++c)
-              CHECK(packed[at++] == static_cast<double>(i * strides[0] + j * strides[1] +
-                                                        k * strides[2] + c * strides[3]));
+              CHECK(packed[at++] == static_cast<T>(i * strides[0] + j * strides[1] +
+                                                   k * strides[2] + c * strides[3]));
     }
   }
+}
+
+}  // namespace
+
+TEST_CASE("packing any arrangement gives components interleaved, first axis fastest") {
+  check_packing<double>(ElementType::Float64);
+  check_packing<float>(ElementType::Float32);
+  check_packing<int16_t>(ElementType::Int16);
+  check_packing<uint8_t>(ElementType::Uint8);
 }
 
 // Values name their place: component, then how many elements behind its first.

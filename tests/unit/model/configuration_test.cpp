@@ -258,8 +258,10 @@ TEST_CASE("mistakes in meshes and fields are pointed at") {
        "unknown mesh 'h'; did you mean 'g'?"},
       {"meshes: {g: {kind: uniform, cells: [4]}}\nfields: {d: {mesh: g, type: double}}\n",
        "unknown type 'double'"},
-      {"meshes: {g: {kind: uniform, cells: [4]}}\nfields: {d: {mesh: g, type: uint8}}\n",
-       "fields of type uint8 are not supported yet"},
+      {"meshes: {g: {kind: uniform, cells: [4]}}\nfields: {d: {mesh: g, type: bool}}\n",
+       "unknown type 'bool'; it is called 'uint8' here"},
+      {"meshes: {g: {kind: uniform, cells: [4]}}\nfields: {d: {mesh: g, type: unit8}}\n",
+       "unknown type 'unit8'; did you mean 'uint8'?"},
       {"meshes: {g: {kind: uniform, cells: [4]}}\nfields: {d: {mesh: g, type: int32, components: "
        "0}}\n",
        "components must be 1"},

@@ -69,6 +69,37 @@ TEST_CASE("an array that knows its shape is checked against the box") {
         "block 0 of field 'density' was shared with 3 indices, but mesh 'grid' has 2 axes");
 }
 
+TEST_CASE("ghost cells around a box are left out") {
+  const auto fields = catalogue();
+  Sharing sharing(fields);
+  const double around[8 * 4] = {};  // (4 + 2 * 2) x (2 + 2 * 1)
+  int64_t ghosts[2] = {2, 1};
+  const auto expect_inner = [&] {
+    const auto publication = sharing.publication({"density"}, 0, 0);
+    const auto& block = publication.meshes.at("grid").blocks.at(0);
+    const auto& array = block.arrays.at("density");
+    CHECK(array.data == around + 8 + 2);
+    CHECK(array.strides[0] == 1);
+    CHECK(array.strides[1] == 8);
+    CHECK(block.box.volume() == 8);
+  };
+  sharing.share_ghosts("density", 0, 0, lo, hi, ghosts, around, PILLION_FLOAT64);
+  expect_inner();
+  pillion_view view{around, PILLION_FLOAT64, 2, {8, 4}, {8, 64}};
+  sharing.share_box("density", 0, 0, 2, lo, hi, view, false, ghosts);
+  expect_inner();
+  view.extents[1] = 3;
+  sharing.share_box("density", 0, 0, 2, lo, hi, view, false, ghosts);
+  CHECK(error_of(sharing, {"density"}) ==
+        "block 0 of field 'density' was shared as an array of shape (8, 3), where (8, 4) is "
+        "expected");
+  ghosts[1] = -1;
+  sharing.share_ghosts("density", 0, 0, lo, hi, ghosts, around, PILLION_FLOAT64);
+  CHECK(error_of(sharing, {"density"}) ==
+        "block 0 of field 'density' was shared with -1 ghost cells along axis y; give 0 or more, "
+        "the number at each end");
+}
+
 TEST_CASE("particles in an array that knows its shape may have their components last") {
   const auto fields = catalogue();
   Sharing sharing(fields);

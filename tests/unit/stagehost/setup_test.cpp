@@ -102,7 +102,7 @@ TEST_CASE("requests are checked against the catalogue, pointing at the parameter
   CHECK(ask({"dens"}, PILLION_LAYOUT_AS_SHARED, "", "", nullptr)
             .starts_with("f:3: unknown field 'dens'"));
   CHECK(ask({"x"}, PILLION_LAYOUT_BY_KEY, "x", "", nullptr)
-            .starts_with("f:4: field 'x' must be one integer per particle"));
+            .starts_with("f:4: field 'x' must be one int32 or int64 per particle"));
   CHECK(ask({"x"}, PILLION_LAYOUT_BY_KEY, nullptr, "", nullptr)
             .ends_with("name an integer field as the key"));
   CHECK(ask({"x"}, PILLION_LAYOUT_BY_KEY, "id", "", nullptr, 2)
