@@ -97,19 +97,22 @@ def test_values_that_change_their_type_piece_by_piece(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("kind", "row"),
     [
-        ("int8", "xxxx"),
-        ("uint8", "xxxx"),
-        ("int16", "xxxx"),
-        ("uint16", "xxxx"),
-        ("int32", "xx.x"),
-        ("uint32", ".x.x"),
-        ("int64", ".x.."),
-        ("float32", "..xx"),
-        ("float64", "...x"),
+        ("int8", "xxxxx.x..."),
+        ("uint8", "xxxx.xxxxx"),
+        ("int16", "xxxx..x..."),
+        ("uint16", "xxxx...xxx"),
+        ("int32", "xx.x......"),
+        ("uint32", ".x.x....xx"),
+        ("int64", ".x........"),
+        ("uint64", ".........x"),
+        ("bool", "xxxxxxxxxx"),
+        ("float32", "..xx......"),
+        ("float64", "...x......"),
     ],
 )
 def test_what_fits_what(kind, row):
     types = ("int32", "int64", "float32", "float64")
+    types += ("int8", "uint8", "int16", "uint16", "uint32", "uint64")
     assert "".join("x" if fits(np.dtype(kind), t) else "." for t in types) == row
     # As NumPy has it, nothing is lost either.
     assert all(np.can_cast(kind, t) for t, mark in zip(types, row) if mark == "x")
@@ -206,7 +209,9 @@ def test_types_orders_and_shapes_in_heads():
     assert found.fortran and found.shape == (7,) and number_type(found.type) == np.dtype(">i4")
     assert parse_head(head(entries("'<f8'", "False", "")), F).shape == ()
     assert parse_head(head(entries("'<f8'", "False", "0, 3")), F).shape == (0, 3)
-    for odd in ("<c16", "<f2", "<u8", "|S5", "|O", "|b1", "<M8[ns]"):
+    for kind in ("<u8", "|b1", "|i1"):
+        assert number_type(parse_head(head(entries(f"'{kind}'", "False", "2,")), F).type) == kind
+    for odd in ("<c16", "<f2", "|S5", "|O", "<M8[ns]"):
         assert number_type(parse_head(head(entries(f"'{odd}'", "False", "2,")), F).type) is None
     records = "[('x', '<f8'), ('y', '<i4')]"
     assert parse_head(head(entries(records, "False", "2,")), F).type == "records"
