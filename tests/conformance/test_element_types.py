@@ -45,6 +45,8 @@ analyses:
       - histogram: {{field: uint8, bins: 8, range: [0, 256]}}
       - slice: {{field: int16}}
       - python: {{call: "TYPES:look"}}
+      - python: {{call: "TYPES:by_key"}}
+      - python: {{call: "TYPES:spatial"}}
       - statistics: {{fields: [half]}}
   never:
     every: 1 steps
@@ -122,6 +124,9 @@ def test_stages_read_all_types(results):
     check(sizes, lambda step: np.sqrt((program.values("pair", step).astype(float) ** 2).sum(-1)))
     halves = results / "means/statistics_half.csv"
     check(halves, lambda step: program.values("uint16", step) // 2)
+    for name in ("by_key", "spatial"):
+        found = read_table(results / f"means/{name}.csv")["particles"]
+        assert list(found) == [program.COUNT] * program.STEPS
     assert not (results / "never").exists() or not list((results / "never").iterdir())
     for step in range(program.STEPS):
         table = read_table(results / f"means/histogram_uint8.{step:09d}.csv")
