@@ -59,7 +59,9 @@ Need need_of_input(const layout::Request& request, const model::Catalogue& catal
   const auto& mesh = catalogue.mesh(layout::mesh_of(request, catalogue));
   if (model::is_counted(mesh.kind))
     return {0, {{mesh.name, bytes_of_cell(catalogue, request.needed())}}};
-  const int64_t cell = bytes_of_cell(catalogue, request.fields);
+  const bool is_moved = request.kind != layout::Kind::AsShared;
+  // About as many points as cells.
+  const int64_t cell = bytes_of_cell(catalogue, is_moved ? request.needed() : request.fields);
   if (!layout::is_division(request.kind))
     return {cell * divide_up(cells_in(mesh), peers.all) * peers.on_node};
   return {cell * cells_on_node(request, mesh, peers)};

@@ -257,8 +257,9 @@ std::vector<layout::LayoutRequest> Chain::layout_requests() const {
       const auto needed = request.needed();
       const auto mesh = layout::mesh_of(request, catalogue_);
       auto sent = request;
-      // Cells of any shape come as shared; the peers then move them, at every placement.
-      if (catalogue_.mesh(mesh).kind == model::MeshKind::Unstructured)
+      // Cells whose points are shared come as shared; the peers then move them, at every placement.
+      if (const auto kind = catalogue_.mesh(mesh).kind;
+          kind == model::MeshKind::Unstructured || kind == model::MeshKind::Curvilinear)
         sent.kind = layout::Kind::AsShared;
       requests.push_back({mesh, sent,
                           std::all_of(needed.begin(), needed.end(),

@@ -95,8 +95,8 @@ const char* value_place(const pillion_value* value) {
   return text.c_str();
 }
 
-int32_t describe(pillion_setup* setup, int32_t what, const char* name, const pillion_value* place,
-                 pillion_field_description* description) {
+int32_t describe_named(pillion_setup* setup, int32_t what, const char* name,
+                       const pillion_value* place, pillion_field_description* description) {
   return guard([&] {
     expect_known(*description, "a description");
     if (what == PILLION_DESCRIBE_FIELD) describe_field(*setup, name, node(place), *description);
@@ -412,7 +412,7 @@ const pillion_stage_host& host_table() {
                                            .value_find = &value_find,
                                            .value_text = &value_text,
                                            .value_place = &value_place,
-                                           .describe = &describe,
+                                           .describe = &describe_named,
                                            .request_input = &request_input,
                                            .declare_output = &declare_output,
                                            .require_whole = &require_whole,

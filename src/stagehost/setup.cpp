@@ -112,9 +112,10 @@ const char* called(model::MeshKind kind) {
 void check_division(const pillion_setup& setup, const Request& request, const std::string& name) {
   const Value& place = place_of(setup, request.fields.front());
   const auto& mesh = setup.catalogue->mesh(name);
-  if (!model::can_be_divided(mesh.kind))
+  if (!model::has_boxes(mesh.kind))
     place.fail(
-        fmt::format("this stage needs a uniform or rectilinear mesh, and field '{}' is on {} '{}'",
+        fmt::format("this stage needs a uniform, rectilinear or curvilinear mesh, and field '{}' "
+                    "is on {} '{}'",
                     request.fields.front(), called(mesh.kind), name));
   if (!request.select.empty()) setup.parameters.fail("cells of a mesh cannot be selected from");
   const std::string fault = layout::fault_of(request, mesh);
@@ -341,7 +342,7 @@ int32_t add_input(pillion_setup& setup, const pillion_input_request& wanted) {
   request.select_values.assign(wanted.select_values, wanted.select_values + wanted.select_count);
   check_request(setup, request, wanted);
   const auto& mesh = setup.catalogue->mesh(layout::mesh_of(request, *setup.catalogue));
-  if (request.kind == Kind::AsShared || mesh.kind == model::MeshKind::Unstructured)
+  if (request.kind == Kind::AsShared || !model::can_be_divided(mesh.kind))
     request.geometry = model::geometry_fields(mesh);
   setup.inputs.push_back(std::move(request));
   return static_cast<int32_t>(setup.inputs.size() - 1);

@@ -128,20 +128,23 @@ void describe_blocks(const std::vector<model::Block>& blocks, const std::vector<
   }
 }
 
+/// The values of a block in a part of it, as a view.
+model::Array part_of(const model::Array& array, const model::Box& block, const model::Box& part) {
+  auto view = array;
+  view.data = layout::address(layout::source_of(array, block), part.lo, model::size_of(array.type));
+  if (view.has_extents)  // points: one more than cells
+    for (int d = 0; d < 3; ++d)
+      view.extents[static_cast<size_t>(d)] += part.extent(d) - block.extent(d);
+  return view;
+}
+
 /// The blocks of two lists, cut where either is: parts that have the fields of both, as views.
 std::vector<model::Block> common_refinement(const std::vector<model::Block>& a,
                                             const std::vector<model::Block>& b) {
   std::vector<model::Block> out;
   const auto add = [&](const model::Block& from, model::Block& to) {
-    for (const auto& [name, array] : from.arrays) {
-      auto view = array;
-      view.data = layout::address(layout::source_of(array, from.box), to.box.lo,
-                                  model::size_of(array.type));
-      if (view.has_extents)  // points: one more than cells
-        for (int d = 0; d < 3; ++d)
-          view.extents[static_cast<size_t>(d)] += to.box.extent(d) - from.box.extent(d);
-      to.arrays.emplace(name, view);
-    }
+    for (const auto& [name, array] : from.arrays)
+      to.arrays.emplace(name, part_of(array, from.box, to.box));
   };
   std::set<int32_t> levels;
   for (const auto& block : a) levels.insert(block.level);
@@ -170,17 +173,22 @@ int64_t cells_of(const std::vector<model::Block>& blocks) {
   return cells;
 }
 
-/// Blocks on which all fields of a request are, where the fields are cut differently.
+/// Blocks on which all fields of a request are, where the fields are cut differently. Points, mask
+/// and weight are those of the first field's blocks.
 std::vector<model::Block> refined(const std::vector<model::Block>& blocks, const Described& how) {
+  const auto with = model::geometry_fields(how.mesh);
+  const std::set<std::string> geometry(with.begin(), with.end());
   std::vector<model::Block> out;
   for (const auto& name : how.request.fields) {
+    const bool is_first = name == how.request.fields.front();
     std::vector<model::Block> having;
     for (const auto& block : blocks)
       if (block.arrays.contains(name)) {
         having.push_back(block);
-        having.back().arrays = {{name, block.arrays.at(name)}};
+        std::erase_if(having.back().arrays, [&](const auto& array) {
+          return array.first != name && !(is_first && geometry.contains(array.first));
+        });
       }
-    const bool is_first = name == how.request.fields.front();
     auto both = is_first ? having : common_refinement(out, having);
     if (cells_of(both) != cells_of(having) || (!is_first && cells_of(both) != cells_of(out)))
       base::fail(ErrorCode::Sharing,
@@ -208,12 +216,6 @@ std::vector<model::Block> blocks_for(const std::vector<model::Block>& blocks, co
     input.places.push_back(b);
   }
   if (is_cut_alike) return having;
-  const auto with = model::geometry_fields(how.mesh);
-  if (model::has_boxes(how.mesh.kind) && !with.empty())
-    base::fail(ErrorCode::Sharing,
-               "fields of mesh '{}' were cut differently; share all of them, and '{}', in the same "
-               "boxes",
-               how.mesh.name, fmt::join(with, "', '"));
   if (!model::has_boxes(how.mesh.kind)) {
     const auto lacking = [&](const auto& block) {
       return std::find_if_not(request.fields.begin(), request.fields.end(),
@@ -394,7 +396,14 @@ Input bring(const Request& request, const Publication& publication, const Execut
   }
   if (layout::is_division(request.kind)) {
     movers.cells.carry(request, mine, publication.coarsening, context);
-    describe_blocks(movers.cells.blocks(), &movers.cells.inner(), how, movers.together, input);
+    if (how.mesh.kind != model::MeshKind::Curvilinear) {
+      describe_blocks(movers.cells.blocks(), &movers.cells.inner(), how, movers.together, input);
+      return input;
+    }
+    input.moved = movers.cells.blocks();
+    movers.points.bring(how.mesh, mine, request.fields.front(), input.moved, context);
+    describe_blocks(input.moved, &movers.cells.inner(), how, movers.together, input);
+    add_geometry(input.moved, how.mesh, movers.checked, input);
     return input;
   }
   const int ranks = context.peers->size();
@@ -425,6 +434,14 @@ int64_t made_id(const pillion_work& work, int32_t number) {
                          static_cast<int>(context.origin.number) + 1);
 }
 
+/// The points of the last block of a mesh, which is a block that has been moved, without its ghost
+/// cells.
+void add_points(const model::Block& moved, MeshBlocks& mesh) {
+  auto& block = mesh.blocks.back();
+  for (const auto& [name, array] : moved.arrays)
+    if (array.has_extents) block.arrays[name] = part_of(array, moved.box, block.box);
+}
+
 /// The block of the mesh on which an output lies: as the input's, without its ghost cells.
 model::Block& target_of(const pillion_work& work, MeshBlocks& mesh, Input& input, int32_t index) {
   if (!input.places.empty()) return mesh.blocks[input.places[static_cast<size_t>(index)]];
@@ -438,8 +455,10 @@ model::Block& target_of(const pillion_work& work, MeshBlocks& mesh, Input& input
   const auto [at, is_new] =
       input.boxes.try_emplace({block.level, inner.lo, inner.hi}, mesh.blocks.size());
   const auto number = static_cast<int32_t>(block.id & 0x7fffffff);
-  if (is_new)
+  if (is_new) {
     mesh.blocks.push_back({made_id(work, number), inner, inner.volume(), {}, block.level});
+    if (!input.moved.empty()) add_points(input.moved[static_cast<size_t>(index)], mesh);
+  }
   return mesh.blocks[at->second];
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/scratch_buffer.hpp"
 #include "redistribution/exchange.hpp"
+#include "stagehost/box_points.hpp"
 #include "stagehost/cell_mover.hpp"
 #include "stagehost/coverage.hpp"
 #include "stagehost/field_redistributor.hpp"
@@ -27,6 +28,8 @@ struct Input {
   std::vector<std::vector<pillion_array>> arrays;           ///< by block
   std::vector<std::vector<const pillion_array*>> pointers;  ///< by block: to these
   std::vector<pillion_block> blocks;
+  /// Of a curvilinear mesh in a layout of its own, with their points.
+  std::vector<model::Block> moved;
   std::vector<size_t> places;  ///< by block, as shared: which of the publication's it is
   /// Elsewhere, once something is produced: which of the publication's have this level, lo and hi.
   std::map<std::tuple<int32_t, std::array<int64_t, 3>, std::array<int64_t, 3>>, size_t> boxes;
@@ -45,6 +48,7 @@ static_assert(std::is_nothrow_move_constructible_v<Input>);
 struct Movers {
   FieldRedistributor cells;
   redistribution::ParticleExchange particles;
+  BoxPoints points;
   CellMover unstructured;
   CheckedCells checked;
   base::ScratchBuffer together;  ///< components that the program has in arrays of their own

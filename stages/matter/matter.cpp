@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "../common/cells.hpp"
 #include "../common/options.hpp"
 
 namespace pillion::stages::matter {
@@ -20,6 +21,7 @@ class Matter final : public stage::Stage {
         mean_(mean_of(setup["mean"])) {
     if (std::string(gas_.mesh) != dark_.mesh)
       setup["dark_matter"].fail("gas and dark matter are on different meshes");
+    expect_equal_cells(gas_, setup["gas"], "a mean that counts each cell once");
     if (!(fraction_ >= 0 && fraction_ <= 1))
       setup["baryon_fraction"].fail("the fraction of baryons is from 0 to 1");
     input_ = setup.input(stage::Input::blocks({setup["gas"].text(), setup["dark_matter"].text()}));

@@ -49,7 +49,7 @@ REFUSED = {
     "slice: {field: heat}": "is not on a mesh with two or three axes",
     "power_spectrum: {field: heat}": "not on a uniform mesh",
     "matter: {gas: heat, dark_matter: heat, baryon_fraction: 0.2, into: total}": (
-        "uniform or rectilinear mesh"
+        "uniform, rectilinear or curvilinear mesh"
     ),
     "write_idx: {fields: [heat]}": "is not on a uniform mesh, which write_idx needs",
     "histogram: {field: heat, range: auto, weight: number}": "both must have the same centering",

@@ -409,7 +409,7 @@ def test_wrong_requests_are_refused_at_their_line(build, tmp_path, monkeypatch, 
 def test_particles_cannot_be_divided(build, tmp_path, monkeypatch):
     _, done = fail(build, tmp_path, "mass", "layout: blocks", Placement(2, 0, "slabs"), monkeypatch)
     assert (
-        "needs a uniform or rectilinear mesh, and field 'mass' is on particles 'atoms'"
+        "needs a uniform, rectilinear or curvilinear mesh, and field 'mass' is on particles 'atoms'"
         in done.stderr
     )
 

@@ -11,9 +11,9 @@
 extern "C" {
 #endif
 
-/** Layouts that a stage may ask for: which rank holds what. Those from BLOCKS on are for uniform
- * meshes. They may be grown by ghost cells; without these, each cell of the mesh is in one block of
- * one peer, and a peer may have no block if there are few cells. The arrays of their blocks are
+/** Layouts that a stage may ask for: which rank holds what. Those from BLOCKS on are for meshes
+ * of boxes. They may be grown by ghost cells; without these, each cell of the mesh is in one block
+ * of one peer, and a peer may have no block if there are few cells. The arrays of their blocks are
  * contiguous, components interleaved, first axis fastest. */
 enum {
   PILLION_LAYOUT_AS_SHARED = 1, /**< blocks as the simulation shares them */

@@ -14,7 +14,7 @@
 namespace pillion::stage {
 
 /// Which rank holds what, and which fields. Made with one of its functions; from `blocks` on they
-/// are for uniform meshes, and stage.h defines the blocks.
+/// are for meshes of boxes, and stage.h defines the blocks.
 struct Input {
   std::vector<std::string> fields{};
   int32_t layout = PILLION_LAYOUT_AS_SHARED;

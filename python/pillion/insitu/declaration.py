@@ -37,9 +37,10 @@ class Input:
             owner of the key, sorted by it).
             Particles: "spatial" (by place, with copies of all within `halo`). Unstructured meshes:
             the same without `position`; the centres of cells decide.
-            Uniform meshes: "blocks" (one per peer, close to cubes), "slabs" (cut along `axis`
-            alone), "pencils" (whole along `axis`) or "powers_of_two" (boxes of `2**sides` cells).
-            The layout "transform" is slabs along the last axis, or pencils if planes are few.
+            Uniform, rectilinear and curvilinear meshes: "blocks" (one per peer, close to cubes),
+            "slabs" (cut along `axis` alone), "pencils" (whole along `axis`) or "powers_of_two"
+            (boxes of `2**sides` cells). The layout "transform" is slabs along the last axis, or
+            pencils if planes are few.
         ghosts: cells added on both sides, for all axes or for each; not for "as_shared".
         axis: the axis of slabs and pencils, counted from 0.
         sides: exponents of "powers_of_two", for all axes or for each.

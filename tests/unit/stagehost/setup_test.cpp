@@ -160,9 +160,9 @@ TEST_CASE("divisions of a mesh are checked against it, pointing at the field") {
         "there; the exponent is at most 3");
   CHECK(boxes(0, 5, 0).starts_with("f:3: boxes of 2^5 cells along axis 1 are too large"));
   CHECK(boxes(0, -5, 0).starts_with("f:3: boxes cannot have 2^-5 cells along axis 1"));
-  CHECK(
-      ask("x", [](Wanted&) {}) ==
-      "f:4: this stage needs a uniform or rectilinear mesh, and field 'x' is on particles 'atoms'");
+  CHECK(ask("x", [](Wanted&) {}) ==
+        "f:4: this stage needs a uniform, rectilinear or curvilinear mesh, and field 'x' is on "
+        "particles 'atoms'");
   CHECK(ask("heat", [](Wanted& w) { w.select = "heat"; }).ends_with("cannot be selected from"));
 }
 

@@ -167,7 +167,8 @@ TEST_CASE("elements come as shared or by an integer that each has") {
   CHECK(asking.ask("xyz", PILLION_LAYOUT_SPATIAL, "xyz") ==
         "f:3: this stage needs particles, and field 'xyz' is on the spectral mesh 'box'");
   CHECK(asking.ask("xyz", PILLION_LAYOUT_BLOCKS, "") ==
-        "f:3: this stage needs a uniform or rectilinear mesh, and field 'xyz' is on the spectral "
+        "f:3: this stage needs a uniform, rectilinear or curvilinear mesh, and field 'xyz' is on "
+        "the spectral "
         "mesh 'box'");
 }
 
