@@ -123,6 +123,14 @@ class BlockCells {
     const CellShape* shape = shape_of(type(cell));
     return counts(cell) && shape != nullptr && shape->dimensions == dimensions;
   }
+  /// The part of its volume that it has, by the weight of its mesh.
+  [[nodiscard]] double part(int64_t cell) const {
+    const CellParts parts(block_.weight);
+    if (!parts.any()) return 1;
+    if (is_unstructured()) return parts.of(cell, 0, 0);
+    const auto [i, j, k] = box_.cell(cell);
+    return parts.of(i, j, k);
+  }
   /// Numbers of its points in the block; good until the next call.
   [[nodiscard]] std::span<const int64_t> points(int64_t cell) {
     if (!is_unstructured()) return box_.corners(cell, corners_);

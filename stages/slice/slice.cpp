@@ -17,9 +17,11 @@
 #include <vector>
 
 #include "../common/cells.hpp"
+#include "../common/element_volumes.hpp"
 #include "../common/elements.hpp"
 #include "../common/options.hpp"
 #include "cell_raster.hpp"
+#include "element_boxes.hpp"
 
 namespace pillion::stages::slice {
 
@@ -166,7 +168,8 @@ class Slice final : public stage::Stage {
         component_(component_of(setup["component"], setup["field"], field_)),
         axis_(axis_of(setup)),
         most_(integer_from(setup["pixels"], 1)),
-        input_(setup.input(blocks_of_cells(field_, {name_}))) {
+        fields_(fields_of(field_)),
+        input_(setup.input(blocks_of_cells(field_, fields_))) {
     if (const auto at = setup["position"]) {
       at_ = at.real();
       const double length = field_.length[axis_];
@@ -184,7 +187,7 @@ class Slice final : public stage::Stage {
   }
 
   void run(stage::Step& step) override {
-    if (has_placed_points(field_)) return run_on_cells(step);
+    if (!has_boxes(field_)) return run_on_cells(step);
     const auto& mesh = step.mesh(field_.mesh);
     const SlicePlane plane = plane_of(mesh);
     Sums sums(plane.size());
@@ -200,7 +203,10 @@ class Slice final : public stage::Stage {
   /// Meshes with two axes have one plane.
   int32_t axis_of(const stage::Setup& setup) const {
     const auto place = setup["field"];
-    if ((!has_boxes(field_) && !has_placed_points(field_)) || field_.axes < 2)
+    if (field_.mesh_kind == PILLION_SPECTRAL && !has_element_volumes(field_))
+      place.fail("mesh '" + std::string(field_.mesh) + "' of field '" + name_ + "' names no " +
+                 "`coordinates`: name the field that has the places of its points");
+    if (field_.mesh_kind == PILLION_PARTICLES || field_.axes < 2)
       place.fail("field '" + name_ + "' is not on a mesh with two or three axes; `deposit` makes " +
                  "a field on a mesh of particles");
     const auto given = setup["axis"];
@@ -208,6 +214,13 @@ class Slice final : public stage::Stage {
     if (field_.axes == 2 && axis != 2)
       given.fail("the mesh of field '" + name_ + "' has two axes, and all of it is one plane");
     return axis;
+  }
+  /// A field, and where the points of its elements are.
+  static std::vector<std::string> fields_of(const pillion_field_description& field) {
+    std::vector<std::string> names{field.name};
+    if (has_element_volumes(field) && names[0] != field.coordinates)
+      names.emplace_back(field.coordinates);
+    return names;
   }
   /// What is wrong with a place along the axis; "" if it lies in the mesh.
   static std::string outside(double at, double origin, double length, const std::string& written) {
@@ -281,8 +294,8 @@ class Slice final : public stage::Stage {
       }
   }
 
-  // Meshes of cells of any shape. A thick slice is a number of planes, as far apart as pixels are
-  // wide: the rectangle rule for the mean across it.
+  // Meshes of cells of any shape, and of elements. A thick slice is a number of planes, as far
+  // apart as pixels are wide: the rectangle rule for the mean across it.
 
   void run_on_cells(const stage::Step& step) const {
     const auto [lo, hi] = box_of(step);
@@ -296,18 +309,40 @@ class Slice final : public stage::Stage {
                                         "constant z, which a plane cuts in lines; "
                                         "`image` draws it");
     Sums sums(raster.size());
-    for (int32_t b = 0; b < step.block_count(input_); ++b)
-      add_cells(step.mesh(field_.mesh), step.block(input_, b), planes, raster, sums);
+    std::vector<double> values;
+    for (int32_t b = 0; b < step.block_count(input_); ++b) {
+      const auto block = step.block(input_, b);
+      const auto array = unfolded(block[0], field_);
+      values.resize(static_cast<size_t>(size_of(extent_of(block, field_))));
+      read_values({&array, component_}, extent_of(block, field_), 0, values);
+      size_t first = 0;
+      each_box(step, block, [&](CellPieces& pieces) {
+        first += add_cells(pieces, std::span(values).subspan(first), planes, raster, sums);
+      });
+    }
     sums.combine(step);
     step.write(table_of(step, raster, planes, sums));
+  }
+  /// Calls use(pieces) with the cells of a block, or of each of its elements.
+  template <class Use>
+  void each_box(const stage::Step& step, const stage::Block& block, Use&& use) const {
+    if (field_.mesh_kind != PILLION_SPECTRAL) {
+      CellPieces pieces(step.mesh(field_.mesh), block);
+      return use(pieces);
+    }
+    ElementBoxes elements(field_, block, static_cast<int32_t>(fields_.size()) - 1);
+    for (int64_t e = 0; e < elements.count(); ++e) {
+      const auto box = elements.element(e);
+      CellPieces pieces(elements.mesh(), box);
+      use(pieces);
+    }
   }
   /// Around all cells that count. [peers]
   [[nodiscard]] std::pair<Vec3, Vec3> box_of(const stage::Step& step) const {
     Vec3 lo{{HUGE_VAL, HUGE_VAL, HUGE_VAL}}, hi{{-HUGE_VAL, -HUGE_VAL, -HUGE_VAL}};
-    for (int32_t b = 0; b < step.block_count(input_); ++b) {
-      CellPieces pieces(step.mesh(field_.mesh), step.block(input_, b));
-      enclose(pieces, field_.axes, lo, hi);
-    }
+    for (int32_t b = 0; b < step.block_count(input_); ++b)
+      each_box(step, step.block(input_, b),
+               [&](CellPieces& pieces) { enclose(pieces, field_.axes, lo, hi); });
     step.min(std::span<double>(lo.x));
     step.max(std::span<double>(hi.x));
     if (!(lo[0] <= hi[0]))
@@ -330,26 +365,28 @@ class Slice final : public stage::Stage {
                                static_cast<double>(std::max<int64_t>(count, 1)));
     return out;
   }
-  void add_cells(const pillion_mesh& mesh, const stage::Block& block,
-                 std::span<const double> planes, CellRaster& raster, Sums& sums) const {
-    std::vector<double> values(static_cast<size_t>(size_of(extent_of(block, field_))));
-    const auto array = block[0];
-    read_values({&array, component_}, extent_of(block, field_), 0, values);
-    CellPieces pieces(mesh, block);
+  /// Returns how many of the values are those of the cells: a spectral element may have but one.
+  size_t add_cells(CellPieces& pieces, std::span<const double> values,
+                   std::span<const double> planes, CellRaster& raster, Sums& sums) const {
     auto& cells = pieces.cells();
-    const bool at_points = field_.centering == PILLION_POINT;
+    const bool of_element = field_.mesh_kind == PILLION_SPECTRAL;
+    const bool at_points = of_element ? points_of(field_) > 1 : field_.centering == PILLION_POINT;
     for (int64_t c = 0; c < cells.count(); ++c) {
       if (!cells.is_part(c, field_.axes)) continue;
+      const double part = cells.part(c);
       bool is_finite = true;  // of what is seen of the cell
-      const auto value = [&](int64_t point) { return values[size_t(at_points ? point : c)]; };
+      const auto value = [&](int64_t point) {
+        return values[size_t(at_points ? point : of_element ? 0 : c)];
+      };
       const auto add = [&](size_t pixel, double area, double mean) {
-        if (std::isfinite(mean)) sums.add(pixel, mean, area);
+        if (std::isfinite(mean)) sums.add(pixel, mean, part * area);
         else is_finite = false;
       };
       if (field_.axes == 2) flatten_cell(pieces, c, raster, value, add);
       else cut_cell(pieces, c, static_cast<size_t>(axis_), planes, raster, value, add);
       sums.not_finite += is_finite ? 0 : 1;
     }
+    return of_element ? static_cast<size_t>(points_of(field_)) : values.size();
   }
 
   [[nodiscard]] std::string called() const {
@@ -389,6 +426,8 @@ class Slice final : public stage::Stage {
       out.attribute("to", planes.back() + half, units);
     }
     if (sums.not_finite > 0) out.attribute("not_finite", static_cast<double>(sums.not_finite));
+    const int64_t coarsening = one_of(step, field_.mesh, field_);
+    if (coarsening > 1) out.attribute("coarsening", static_cast<double>(coarsening));
     out.per_step();
     return out;
   }
@@ -411,13 +450,14 @@ class Slice final : public stage::Stage {
   pillion_field_description field_;
   int32_t component_, axis_;
   int64_t most_;
+  std::vector<std::string> fields_;  ///< the last has the points of elements
   int32_t input_;
   std::optional<double> at_;  ///< in the middle if it was not given
   double thickness_ = 0;
 };
 
 const pillion_parameter parameters[] = {
-    {"field", "field", nullptr, "Field on a mesh of boxes of cells, or of cells of any shape"},
+    {"field", "field", nullptr, "Field on a mesh of cells or spectral elements"},
     {"axis", "x | y | z", "null", "Axis across the slice"},
     {"position", "length", "null", "Where along that axis; in its middle if left out"},
     {"thickness", "length | all", "null", "Take means over this length; one cell if left out"},

@@ -32,6 +32,7 @@ GOOD = [
     "magnitude: {field: velocity, into: speed}",
     "write_hdf5: {fields: [xyz, heat, number]}",
     "write_raw: {fields: [xyz, heat, number]}",
+    "slice: {field: heat, thickness: 0.5}",
     "truncate: {fields: [heat], error: 1e-3}",
     "encode: {fields: [heat]}",
 ]
@@ -46,7 +47,6 @@ REFUSED = {
     "deposit: {position: xyz, mesh: grid, into: rho}": "is not on a mesh of particles",
     "deposit: {position: xyz, mesh: box, into: rho}": "is not on a mesh of particles",
     "halos: {field: heat, thresholds: [1]}": "uniform mesh",
-    "slice: {field: heat}": "is not on a mesh with two or three axes",
     "power_spectrum: {field: heat}": "not on a uniform mesh",
     "matter: {gas: heat, dark_matter: heat, baryon_fraction: 0.2, into: total}": (
         "uniform, rectilinear or curvilinear mesh"

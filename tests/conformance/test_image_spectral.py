@@ -9,11 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import read_table
 from frames import Frame
 from image_oracle import colours, pixels, rays
 from numpy.polynomial.legendre import Legendre
 from placements import check_report, placements
 from scenes import Placement, Scene
+from scipy.spatial import cKDTree
 
 BUILD = Path(os.environ.get("PILLION_BUILD", "build"))
 pytestmark = pytest.mark.skipif(
@@ -55,6 +57,12 @@ PICTURES = {
 ANALYSES = "analyses:\n  look:\n    every: 1 steps\n    stages:\n" + "".join(
     f"      - image: {{name: {name}, {told}}}\n" for name, told in PICTURES.items()
 )
+ANALYSES += """\
+      - slice: {field: height, axis: y, position: 0.55, pixels: 40}
+      - slice: {field: number, axis: y, position: 0.55, pixels: 40}
+      - slice: {field: distance, axis: z, position: 0.5, thickness: 0.2, pixels: 20}
+      - slice: {field: xyz, component: 0, axis: x, position: 0.7, pixels: 16}
+"""
 
 
 def coordinates() -> np.ndarray:
@@ -110,6 +118,45 @@ def test_pixels_are_the_same_everywhere(build, tmp_path, alone, placement):
     assert len(found) == 2 * len(PICTURES)
     for path in found:
         assert np.array_equal(pixels(path), pixels(alone / path.name)), path.name
+
+
+def sliced(alone: Path, name: str):
+    table = read_table(alone / f"slice_{name}.000000000.csv")
+    assert "not_finite" not in table.attributes
+    return table
+
+
+def test_slices_in_numbers(alone):
+    """Fields that are linear in space are exact; others are as good as a linear interpolation."""
+    height = sliced(alone, "height_y")
+    assert len(height["mean"]) == 40 * 40
+    np.testing.assert_allclose(height["mean"], height["z"], rtol=1e-9)
+    x = sliced(alone, "xyz_x_x")
+    np.testing.assert_allclose(x["mean"], 0.7, rtol=1e-9)
+    distance = sliced(alone, "distance_z")
+    assert (distance.attributes["from"], distance.attributes["to"]) == pytest.approx((0.4, 0.6))
+    inner = (np.arange(10) + 0.5) / 10 - 0.5
+    u, v, w = np.meshgrid(inner / 20, inner / 20, inner / 5, indexing="ij")
+    for x, y, mean in zip(distance["x"], distance["y"], distance["mean"], strict=True):
+        exact = np.sqrt((x + u - 0.5) ** 2 + (y + v - 0.5) ** 2 + w**2).mean()
+        assert mean == pytest.approx(exact, abs=2e-3 / exact)  # curvature is 1 / distance
+
+
+def test_slices_show_the_elements_that_pixels_are_in(alone):
+    """Against many places in each element, by its polynomials."""
+    basis = np.sort(np.concatenate([[-1.0, 1.0], Legendre.basis(ORDER).deriv().roots().real]))
+    at = np.linspace(-1, 1, 24)
+    matrix = np.linalg.solve(np.vander(basis).T, np.vander(at, N).T).T
+    seen = np.einsum("ak,bj,ci,edkji->eabcd", matrix, matrix, matrix, coordinates())
+    tree = cKDTree(seen.reshape(-1, 3))
+    table = sliced(alone, "number_y")
+    places = np.stack([table["x"], np.full(len(table["x"]), 0.55), table["z"]], axis=-1)
+    near = tree.query(places, 30)[1] // len(at) ** 3
+    inside = (near == near[:, :1]).all(axis=1)
+    assert inside.sum() > 1000
+    edge = table["mean"] != np.rint(table["mean"])  # of pixels in several elements
+    assert (inside & ~edge).sum() > 700
+    np.testing.assert_array_equal(table["mean"][inside & ~edge], near[inside & ~edge, 0])
 
 
 def picture(alone: Path, name: str) -> np.ndarray:

@@ -52,6 +52,8 @@ analyses:
       - statistics: {{fields: [sea_t, sea_size, cut_t, bar_t, ring_c, ring_p, strip_t, strip_p]}}
       - histogram: {{field: bar_t, bins: 4, range: [-1, 2]}}
       - slice: {{field: sea_t}}
+      - slice: {{field: ring_c, pixels: 1}}
+      - slice: {{field: strip_t, pixels: 1}}
       - python: {{call: "MASKS:look"}}
   flat:
     every: 1 steps
@@ -184,6 +186,15 @@ def test_histograms_and_slices_leave_out_cells(results):
         wet = whole("wet", step) != 0
         wanted = np.where(wet, whole("sea_t", step), np.nan)
         np.testing.assert_array_equal(pixels["mean"], wanted.T.ravel())
+
+
+def test_slices_weigh_by_the_part_of_a_cell(results):
+    """One pixel has all of a mesh, and so the mean by area."""
+    for field in ("ring_c", "strip_t"):
+        table = read_table(results / f"means/statistics_{field}.csv")
+        for step in range(program.STEPS):
+            (mean,) = read_table(results / f"means/slice_{field}_z.{step:09d}.csv")["mean"]
+            assert mean == pytest.approx(table["mean"][step], rel=1e-9), field
 
 
 def test_flatten_gives_cells_that_do_not_exist_no_value(results):

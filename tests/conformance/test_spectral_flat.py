@@ -72,6 +72,10 @@ DRAWING = f"""
       - image: {{name: lit, draw: [surface: {{field: xyz, component: 0}}], {VIEW}}}
       - image: {{name: cells, draw: [slice: {{field: number}}], {VIEW}}}
 """
+CUTTING = """
+  cut:
+    stages: [slice: {field: xyz, component: 0, pixels: 25}]
+"""
 PYTHON = f"""
   python:
     stages:
@@ -149,6 +153,7 @@ def scene(name: str) -> Scene:
     catalogue = CATALOGUE.replace("SPACE", str(DIMENSIONS[shape]))
     analyses = ANALYSES + (WRITING + COMPRESSING if HAS_WRITE else "")
     analyses += (PYTHON if HAS_PYTHON else "") + (DRAWING if HAS_IMAGE else "")
+    analyses += CUTTING if shape == "plane" else ""
     arguments = ("--elements", 1, "--apart", int(apart == "apart"))
     shared = frames(shape)
     if apart == "parts":
@@ -394,6 +399,17 @@ def test_pictures(played):
     known = np.rint(colours(number, number.min(), number.max())).astype(int)
     assert all(np.abs(known - colour).max(axis=1).min() <= 1 for colour in own)
     assert len(own) >= len(number)
+
+
+def test_slices_in_numbers(played):
+    """x is linear in each triangle, so its means are those of pixels."""
+    shape, results = played
+    if shape == "surface":
+        pytest.skip("a plane cuts a surface in lines")
+    (path,) = (results / "cut").glob("slice_*_x_z.000000000.csv")
+    table = read_table(path)
+    assert len(table["mean"]) == 25 * 25
+    np.testing.assert_allclose(table["mean"], table["x"], rtol=1e-9)
 
 
 def test_stages_in_python(played):
