@@ -36,6 +36,7 @@ install(
     ${PROJECT_SOURCE_DIR}/include/pillion/types.h
     ${PROJECT_SOURCE_DIR}/include/pillion/error.hpp
     ${PROJECT_SOURCE_DIR}/include/pillion/cells.hpp
+    ${PROJECT_SOURCE_DIR}/include/pillion/arrays.hpp
     ${PROJECT_SOURCE_DIR}/include/pillion/session.hpp
     ${PROJECT_BINARY_DIR}/include/pillion/version.h
   DESTINATION ${pillion_noop_dir}/pillion

@@ -393,4 +393,25 @@ base::Bytes to_bytes(const pillion_cells& cells, std::span<const int64_t> point_
   return out;
 }
 
+base::Bytes to_bytes(const CellLists& cells) {
+  const auto data_of = [](const auto& values) { return values.empty() ? nullptr : values.data(); };
+  pillion_cells out{};
+  out.size = sizeof out;
+  out.count = static_cast<int64_t>(cells.types.size());
+  out.types = cells.types.data();
+  out.index_type = PILLION_INT64;
+  out.offsets = cells.offsets.data();
+  out.points = cells.points.data();
+  out.face_count = static_cast<int64_t>(cells.face_offsets.size()) - 1;
+  out.face_offsets = cells.face_offsets.data();
+  out.face_points = cells.face_points.data();
+  out.polyhedron_offsets = cells.polyhedron_offsets.data();
+  out.polyhedron_faces = cells.polyhedron_faces.data();
+  out.flags = data_of(cells.flags);
+  out.ids = data_of(cells.ids);
+  out.parents = data_of(cells.parents);
+  out.patches = data_of(cells.patches);
+  return to_bytes(out, {});
+}
+
 }  // namespace pillion::model

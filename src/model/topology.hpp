@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/bytes.hpp"
 
@@ -49,6 +50,17 @@ struct Topology {
     return face_offsets.empty() ? 0 : static_cast<int64_t>(face_offsets.size()) - 1;
   }
 };
+
+/// The same as lists of their own, to make cells of.
+struct CellLists {
+  std::vector<uint8_t> types;
+  std::vector<int64_t> offsets{0}, points, face_offsets{0}, face_points;
+  std::vector<int64_t> polyhedron_offsets{0}, polyhedron_faces;
+  std::vector<uint8_t> flags;
+  std::vector<int64_t> ids, parents;
+  std::vector<int32_t> patches;
+};
+base::Bytes to_bytes(const CellLists& cells);
 
 /// The bytes, aligned to 8, as views. Throws ErrorCode::Internal if the sizes contradict the number
 /// of bytes; what is in the arrays is not looked at.

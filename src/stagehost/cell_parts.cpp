@@ -44,11 +44,6 @@ std::vector<T> selected(std::span<const T> values, const std::vector<int64_t>& i
   return out;
 }
 
-template <class T>
-const T* data_of(const std::vector<T>& values) {
-  return values.empty() ? nullptr : values.data();
-}
-
 /// Calls use(index) for each entry between the offsets of `item`.
 template <class Use>
 void each_of(std::span<const int64_t> offsets, std::span<const int64_t> values, int64_t item,
@@ -67,45 +62,29 @@ std::byte* new_memory(size_t bytes, model::MeshBlocks& out) {
 
 Bytes subset_of(const Topology& whole, const std::vector<int64_t>& cells,
                 std::vector<int64_t>& points) {
-  std::vector<int64_t> offsets{0}, indices, faces, face_offsets{0}, face_points;
-  std::vector<int64_t> polyhedron_offsets{0}, polyhedron_faces;
+  model::CellLists out;
+  std::vector<int64_t> faces;
   Renumbering point_number(whole.least_points, points), face_number(whole.faces(), faces);
   for (const int64_t cell : cells) {
     each_of(whole.offsets, whole.points, cell,
-            [&](int64_t point) { indices.push_back(point_number(point)); });
-    offsets.push_back(static_cast<int64_t>(indices.size()));
+            [&](int64_t point) { out.points.push_back(point_number(point)); });
+    out.offsets.push_back(static_cast<int64_t>(out.points.size()));
     if (whole.faces() == 0) continue;
     each_of(whole.polyhedron_offsets, whole.polyhedron_faces, cell,
-            [&](int64_t face) { polyhedron_faces.push_back(face_number(face)); });
-    polyhedron_offsets.push_back(static_cast<int64_t>(polyhedron_faces.size()));
+            [&](int64_t face) { out.polyhedron_faces.push_back(face_number(face)); });
+    out.polyhedron_offsets.push_back(static_cast<int64_t>(out.polyhedron_faces.size()));
   }
   for (const int64_t face : faces) {
     each_of(whole.face_offsets, whole.face_points, face,
-            [&](int64_t point) { face_points.push_back(point_number(point)); });
-    face_offsets.push_back(static_cast<int64_t>(face_points.size()));
+            [&](int64_t point) { out.face_points.push_back(point_number(point)); });
+    out.face_offsets.push_back(static_cast<int64_t>(out.face_points.size()));
   }
-  const auto types = selected(whole.types, cells);
-  const auto flags = selected(whole.flags, cells);
-  const auto ids = selected(whole.ids, cells);
-  const auto parents = selected(whole.parents, cells);
-  const auto patches = selected(whole.patches, cells);
-  pillion_cells out{};
-  out.size = sizeof out;
-  out.count = static_cast<int64_t>(cells.size());
-  out.types = types.data();
-  out.index_type = PILLION_INT64;
-  out.offsets = offsets.data();
-  out.points = indices.data();
-  out.face_count = static_cast<int64_t>(faces.size());
-  out.face_offsets = face_offsets.data();
-  out.face_points = face_points.data();
-  out.polyhedron_offsets = polyhedron_offsets.data();
-  out.polyhedron_faces = polyhedron_faces.data();
-  out.flags = data_of(flags);
-  out.ids = data_of(ids);
-  out.parents = data_of(parents);
-  out.patches = data_of(patches);
-  return model::to_bytes(out, {});
+  out.types = selected(whole.types, cells);
+  out.flags = selected(whole.flags, cells);
+  out.ids = selected(whole.ids, cells);
+  out.parents = selected(whole.parents, cells);
+  out.patches = selected(whole.patches, cells);
+  return model::to_bytes(out);
 }
 
 namespace {

@@ -57,11 +57,6 @@ std::vector<T> of_all(const std::vector<Topology>& parts, std::span<const T> Top
   return out;
 }
 
-template <class T>
-const T* pointer_to(const std::vector<T>& values) {
-  return values.empty() ? nullptr : values.data();
-}
-
 std::vector<uint8_t> flags_of(const std::vector<Topology>& parts, size_t own) {
   std::vector<uint8_t> out;
   bool any = own < parts.size();
@@ -76,49 +71,31 @@ std::vector<uint8_t> flags_of(const std::vector<Topology>& parts, size_t own) {
 
 base::Bytes joined_topology(const std::vector<Topology>& parts, size_t own,
                             const JoinedPoints& points) {
-  std::vector<uint8_t> types;
-  std::vector<int64_t> offsets{0}, indices, face_offsets{0}, face_points;
-  std::vector<int64_t> polyhedron_offsets{0}, polyhedron_faces;
+  model::CellLists out;
   for (size_t p = 0; p < parts.size(); ++p) {
     const auto& part = parts[p];
     const auto number = [&](int64_t point) {
       return points.numbers[p][static_cast<size_t>(point)];
     };
-    const int64_t faces_before = static_cast<int64_t>(face_offsets.size()) - 1;
-    append(part.types, types);
-    append_offsets(part.offsets, offsets);
-    for (const int64_t point : part.points) indices.push_back(number(point));
+    const int64_t faces_before = static_cast<int64_t>(out.face_offsets.size()) - 1;
+    append(part.types, out.types);
+    append_offsets(part.offsets, out.offsets);
+    for (const int64_t point : part.points) out.points.push_back(number(point));
     if (part.faces() == 0) {
-      polyhedron_offsets.resize(types.size() + 1, polyhedron_offsets.back());
+      out.polyhedron_offsets.resize(out.types.size() + 1, out.polyhedron_offsets.back());
       continue;
     }
-    append_offsets(part.face_offsets, face_offsets);
-    for (const int64_t point : part.face_points) face_points.push_back(number(point));
-    append_offsets(part.polyhedron_offsets, polyhedron_offsets);
+    append_offsets(part.face_offsets, out.face_offsets);
+    for (const int64_t point : part.face_points) out.face_points.push_back(number(point));
+    append_offsets(part.polyhedron_offsets, out.polyhedron_offsets);
     for (const int64_t face : part.polyhedron_faces)
-      polyhedron_faces.push_back(faces_before + face);
+      out.polyhedron_faces.push_back(faces_before + face);
   }
-  const auto flags = flags_of(parts, own);
-  const auto ids = of_all(parts, &Topology::ids);
-  const auto parents = of_all(parts, &Topology::parents);
-  const auto patches = of_all(parts, &Topology::patches);
-  pillion_cells out{};
-  out.size = sizeof out;
-  out.count = static_cast<int64_t>(types.size());
-  out.types = types.data();
-  out.index_type = PILLION_INT64;
-  out.offsets = offsets.data();
-  out.points = indices.data();
-  out.face_count = static_cast<int64_t>(face_offsets.size()) - 1;
-  out.face_offsets = face_offsets.data();
-  out.face_points = face_points.data();
-  out.polyhedron_offsets = polyhedron_offsets.data();
-  out.polyhedron_faces = polyhedron_faces.data();
-  out.flags = pointer_to(flags);
-  out.ids = pointer_to(ids);
-  out.parents = pointer_to(parents);
-  out.patches = pointer_to(patches);
-  return model::to_bytes(out, {});
+  out.flags = flags_of(parts, own);
+  out.ids = of_all(parts, &Topology::ids);
+  out.parents = of_all(parts, &Topology::parents);
+  out.patches = of_all(parts, &Topology::patches);
+  return model::to_bytes(out);
 }
 
 }  // namespace

@@ -3,15 +3,14 @@
 around a circle and of its sectors is known."""
 
 import json
-import os
-import sys
 from pathlib import Path
 
 import curvilinear_program as program
 import numpy as np
 import pytest
-from conftest import mpirun, read_table
+from conftest import read_table
 from image_oracle import check_cells, pixels, rays
+from programs import PLACES, results_of, runner
 from test_unstructured_slices import samples
 from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkFiltersVerdict import vtkCellSizeFilter
@@ -66,36 +65,14 @@ analyses:
           draw: [slice: {{field: shell_u, axis: z, at: 2.0, limits: [-2, 4]}}]
       - write_vtkhdf: {{fields: [shell_u], durable: false}}
 """
-PLACES = {
-    "inside": (3, 0, ""),
-    "network": (3, 2, "{ranks: 2, when_full: wait}"),
-    "node": (2, 1, "{per_node: 1, when_full: wait, memory: 4 MiB}"),
-}
+run = runner("curvilinear_program.py")
 
 
-def run(
-    folder: Path, build: Path, place: str, *arguments: str, text: str = TEXT, check: bool = True
-) -> str:
-    ranks, more, sidecars = PLACES[place]
-    text = text.replace("SIDECARS", f"sidecars: {sidecars}" if sidecars else "")
-    (folder / "run.yaml").write_text(text)
-    env = os.environ | {"PYTHONPATH": f"{build / 'python'}:{HERE}"}
-    script = HERE / "curvilinear_program.py"
-    done = mpirun(
-        ranks + more, sys.executable, script, *arguments, env=env, cwd=folder, check=check
-    )
-    return done.stdout + done.stderr
-
-
-@pytest.fixture(scope="module", params=PLACES)
+@pytest.fixture(scope="module", params=["inside", "network", "node"])
 def results(request, build, tmp_path_factory):
     folder = tmp_path_factory.mktemp("curved")
-    run(folder, build, request.param)
-    report = json.loads((folder / "results/report.json").read_text())
-    for analysis in report["analyses"]:
-        assert analysis["publications"] == program.STEPS, analysis
-        assert analysis["dropped"] == 0 and analysis["disabled"] is None, analysis
-    return folder / "results"
+    run(folder, build, request.param, TEXT)
+    return results_of(folder, program.STEPS)
 
 
 def volumes(cells, step):
@@ -182,7 +159,7 @@ def test_vtk_reads_them(results, mesh):
 
 @pytest.mark.parametrize("place", ["inside", "network"])
 def test_an_inverted_mesh_is_refused_on_all_ranks(build, tmp_path, place):
-    out = run(tmp_path, build, place, "inverted0", check=False)
+    out = run(tmp_path, build, place, TEXT, "inverted0", check=False)
     refused = [line for line in out.splitlines() if line.startswith("pillion.errors.Error: ")]
     assert len(refused) == PLACES[place][0], out
     for line in refused:
@@ -191,7 +168,7 @@ def test_an_inverted_mesh_is_refused_on_all_ranks(build, tmp_path, place):
 
 
 def test_an_inverted_mesh_drops_the_publication(build, tmp_path):
-    out = run(tmp_path, build, "network", "inverted1")
+    out = run(tmp_path, build, "network", TEXT, "inverted1")
     assert "is inverted: its volume is -" in out and "right-handed" in out, out
     report = json.loads((tmp_path / "results/report.json").read_text())
     ring, shell = report["analyses"]  # an area has no sign

@@ -2,9 +2,7 @@
 """Fields of integers of every size, signed and unsigned, at every placement: stages against NumPy,
 files as their libraries read them, and replays of these files."""
 
-import json
 import os
-import sys
 from pathlib import Path
 
 import h5py
@@ -12,6 +10,7 @@ import numpy as np
 import pytest
 import types_program as program
 from conftest import mpirun, read_table
+from programs import results_of, runner
 from vtk import vtkHDFReader
 from vtk.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkIOXdmf2 import vtkXdmfReader
@@ -44,9 +43,9 @@ analyses:
       - statistics: {{fields: [charge]}}
       - histogram: {{field: uint8, bins: 8, range: [0, 256]}}
       - slice: {{field: int16}}
-      - python: {{call: "TYPES:look"}}
-      - python: {{call: "TYPES:by_key"}}
-      - python: {{call: "TYPES:spatial"}}
+      - python: {{call: "STAGES/element_types.py:look"}}
+      - python: {{call: "STAGES/element_types.py:by_key"}}
+      - python: {{call: "STAGES/element_types.py:spatial"}}
       - statistics: {{fields: [half]}}
   never:
     every: 1 steps
@@ -71,34 +70,14 @@ analyses:
     every: 1 steps
     stages: [write_raw: {{fields: [charge, id, position], durable: false}}]
 """
-PLACES = {
-    "inside": (3, 0, ""),
-    "network": (3, 2, "{ranks: 2, when_full: wait}"),
-    "node": (2, 1, "{per_node: 1, when_full: wait, memory: 4 MiB}"),
-}
+run = runner("types_program.py")
 
 
-def run(folder: Path, build: Path, place: str, text: str, check: bool = True) -> str:
-    ranks, more, sidecars = PLACES[place]
-    if not sidecars:
-        text = text.replace(", at: simulation", "")
-    text = text.replace("SIDECARS", f"sidecars: {sidecars}" if sidecars else "")
-    text = text.replace("TYPES", str(HERE / "stages/element_types.py"))
-    (folder / "run.yaml").write_text(text)
-    env = os.environ | {"PYTHONPATH": f"{build / 'python'}:{HERE}"}
-    driver = HERE / "types_program.py"
-    done = mpirun(ranks + more, sys.executable, driver, env=env, cwd=folder, check=check)
-    return done.stdout + done.stderr
-
-
-@pytest.fixture(scope="module", params=PLACES)
+@pytest.fixture(scope="module", params=["inside", "network", "node"])
 def results(request, build, tmp_path_factory):
     folder = tmp_path_factory.mktemp("types")
     run(folder, build, request.param, TEXT)
-    report = json.loads((folder / "results/report.json").read_text())
-    for analysis in report["analyses"]:
-        assert analysis["disabled"] is None, analysis["disabled"]
-    return folder / "results"
+    return results_of(folder, program.STEPS, never="never")
 
 
 def check(path, make):

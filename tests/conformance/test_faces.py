@@ -3,16 +3,14 @@
 each cell gives its volume in equal parts to its faces across an axis, or its edges along one."""
 
 import itertools
-import json
-import os
-import sys
 from pathlib import Path
 
 import faces_program as program
 import numpy as np
 import pillion
 import pytest
-from conftest import mpirun, read_table
+from conftest import read_table
+from programs import PLACES, results_of, runner
 
 HERE = Path(__file__).parent
 AT = {
@@ -58,7 +56,7 @@ MORE = """
     every: 1 steps
     stages:
       - magnitude: {field: u, into: size_of_u, at: simulation}
-      - python: {call: "FACES:look"}
+      - python: {call: "STAGES/faces.py:look"}
       - statistics: {fields: [half]}
   files:
     every: 1 steps
@@ -66,36 +64,14 @@ MORE = """
       - write_raw: {fields: [u, v, ex, c], durable: false}
       - write_raw: {fields: [pv], durable: false}
 """
-PLACES = {
-    "inside": (3, 0, ""),
-    "one": (1, 0, ""),
-    "network": (3, 2, "{ranks: 2, when_full: wait}"),
-    "node": (2, 1, "{per_node: 1, when_full: wait, memory: 4 MiB}"),
-}
-
-
-def run(folder: Path, build: Path, place: str, text: str, check: bool = True) -> str:
-    ranks, more, sidecars = PLACES[place]
-    if not sidecars:
-        text = text.replace(", at: simulation", "")
-    text = text.replace("SIDECARS", f"sidecars: {sidecars}" if sidecars else "")
-    text = text.replace("FACES", str(HERE / "stages/faces.py"))
-    (folder / "run.yaml").write_text(text)
-    env = os.environ | {"PYTHONPATH": f"{build / 'python'}:{HERE}"}
-    driver = HERE / "faces_program.py"
-    done = mpirun(ranks + more, sys.executable, driver, env=env, cwd=folder, check=check)
-    return done.stdout + done.stderr
+run = runner("faces_program.py")
 
 
 @pytest.fixture(scope="module", params=PLACES)
 def results(request, build, tmp_path_factory):
     folder = tmp_path_factory.mktemp("faces")
     run(folder, build, request.param, TEXT + MORE)
-    report = json.loads((folder / "results/report.json").read_text())
-    for analysis in report["analyses"]:
-        assert analysis["disabled"] is None, analysis["disabled"]
-        assert analysis["publications"] == program.STEPS and analysis["dropped"] == 0, analysis
-    return folder / "results"
+    return results_of(folder, program.STEPS)
 
 
 def whole(name, step):

@@ -2,10 +2,7 @@
 """Meshes whose program says which cells exist, and which part of its volume a cell has, at every
 placement against NumPy on the whole mesh; what writers make of them; and what is refused."""
 
-import json
-import os
 import re
-import sys
 from pathlib import Path
 
 import h5py
@@ -13,7 +10,8 @@ import masks_program as program
 import numpy as np
 import pytest
 import vtk
-from conftest import mpirun, read_table
+from conftest import read_table
+from programs import PLACES, results_of, runner
 from vtk.util.numpy_support import vtk_to_numpy
 
 HERE = Path(__file__).parent
@@ -54,7 +52,7 @@ analyses:
       - slice: {{field: sea_t}}
       - slice: {{field: ring_c, pixels: 1}}
       - slice: {{field: strip_t, pixels: 1}}
-      - python: {{call: "MASKS:look"}}
+      - python: {{call: "STAGES/masks.py:look"}}
   flat:
     every: 1 steps
     stages:
@@ -71,36 +69,14 @@ analyses:
       - write_openpmd: {{fields: [sea_t], durable: false}}
       - write_raw: {{fields: [bar_t], durable: false}}
 """
-PLACES = {
-    "inside": (3, 0, ""),
-    "one": (1, 0, ""),
-    "network": (3, 2, "{ranks: 2, when_full: wait}"),
-    "node": (2, 1, "{per_node: 1, when_full: wait, memory: 4 MiB}"),
-}
-
-
-def run(folder: Path, build: Path, place: str, text: str, check: bool = True) -> str:
-    ranks, more, sidecars = PLACES[place]
-    if not sidecars:
-        text = text.replace(", at: simulation", "")
-    text = text.replace("SIDECARS", f"sidecars: {sidecars}" if sidecars else "")
-    text = text.replace("MASKS", str(HERE / "stages/masks.py"))
-    (folder / "run.yaml").write_text(text)
-    env = os.environ | {"PYTHONPATH": f"{build / 'python'}:{HERE}"}
-    driver = HERE / "masks_program.py"
-    done = mpirun(ranks + more, sys.executable, driver, env=env, cwd=folder, check=check)
-    return done.stdout + done.stderr
+run = runner("masks_program.py")
 
 
 @pytest.fixture(scope="module", params=PLACES)
 def results(request, build, tmp_path_factory):
     folder = tmp_path_factory.mktemp("masks")
     run(folder, build, request.param, TEXT)
-    report = json.loads((folder / "results/report.json").read_text())
-    for analysis in report["analyses"]:
-        assert analysis["disabled"] is None, analysis["disabled"]
-        assert analysis["publications"] == program.STEPS and analysis["dropped"] == 0, analysis
-    return folder / "results"
+    return results_of(folder, program.STEPS)
 
 
 def whole(name, step):

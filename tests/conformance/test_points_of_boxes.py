@@ -3,16 +3,14 @@
 on the whole mesh: each cell gives its volume in equal parts to the points at its corners."""
 
 import itertools
-import json
-import os
-import sys
 from pathlib import Path
 
 import h5py
 import numpy as np
 import points_program as program
 import pytest
-from conftest import mpirun, read_table
+from conftest import read_table
+from programs import PLACES, results_of, runner
 from vtkhdf_steps import check_run, leaves_of
 from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkIOHDF import vtkHDFReader
@@ -40,7 +38,7 @@ analyses:
       - magnitude: {{field: v, into: speed, at: simulation}}
       - statistics: {{fields: [t, v, speed]}}
       - histogram: {{field: t, bins: 4, range: [-1, 2]}}
-      - python: {{call: "POINTS:gather"}}
+      - python: {{call: "STAGES/points.py:gather"}}
   plane:
     every: 1 steps
     stages: [statistics: {{fields: [plane_t, plane_c]}}]
@@ -60,36 +58,14 @@ FILES = """\
       - write_vtkhdf: {fields: [plane_t, plane_c], durable: false}
       - write_vtkhdf: {fields: [ring_t, ring_x], durable: false}
 """
-PLACES = {
-    "inside": (3, 0, ""),
-    "one": (1, 0, ""),
-    "network": (3, 2, "{ranks: 2, when_full: wait}"),
-    "node": (2, 1, "{per_node: 1, when_full: wait, memory: 4 MiB}"),
-}
-
-
-def run(folder: Path, build: Path, place: str, text: str, check: bool = True) -> str:
-    ranks, more, sidecars = PLACES[place]
-    if not sidecars:
-        text = text.replace(", at: simulation", "")
-    text = text.replace("SIDECARS", f"sidecars: {sidecars}" if sidecars else "")
-    text = text.replace("POINTS", str(HERE / "stages/points.py"))
-    (folder / "run.yaml").write_text(text)
-    env = os.environ | {"PYTHONPATH": f"{build / 'python'}:{HERE}"}
-    program = HERE / "points_program.py"
-    done = mpirun(ranks + more, sys.executable, program, env=env, cwd=folder, check=check)
-    return done.stdout + done.stderr
+run = runner("points_program.py")
 
 
 @pytest.fixture(scope="module", params=PLACES)
 def results(request, build, tmp_path_factory):
     folder = tmp_path_factory.mktemp("points")
     run(folder, build, request.param, TEXT + FILES)
-    report = json.loads((folder / "results/report.json").read_text())
-    for analysis in report["analyses"]:
-        assert analysis["publications"] == program.STEPS, analysis
-        assert analysis["dropped"] == 0 and analysis["disabled"] is None, analysis
-    return folder / "results"
+    return results_of(folder, program.STEPS)
 
 
 def of_points(volumes):
