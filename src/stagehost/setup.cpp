@@ -403,6 +403,10 @@ int32_t add_on(pillion_setup& setup, const model::Field& field, int32_t input) {
     base::fail(ErrorCode::Plugin,
                "field '{}' cannot be produced on input {}, which is not a division of a mesh",
                field.name, input);
+  if (request.in_parts)
+    base::fail(ErrorCode::Plugin,
+               "field '{}' cannot be produced on input {}, whose boxes may come in parts",
+               field.name, input);
   return add(setup, field, layout::mesh_of(request, *setup.catalogue),
              {.name = field.name, .input = input});
 }

@@ -198,3 +198,24 @@ TEST_CASE("a produced field joins the catalogue on the mesh of its model, once")
   CHECK(error_of([&] { add_output(setup, speed); }).find("a field 'speed' already") !=
         std::string::npos);
 }
+
+TEST_CASE("nothing is produced on boxes that may come in parts") {
+  auto fields = catalogue();
+  for (const int32_t in_parts : {0, 1}) {
+    pillion_setup setup;
+    setup.catalogue = &fields;
+    const char* name = "density";
+    pillion_input_request request{};
+    request.fields = &name;
+    request.field_count = 1;
+    request.layout = PILLION_LAYOUT_BLOCKS;
+    request.in_parts = in_parts;
+    pillion_output made{};
+    made.name = "made";
+    made.type = PILLION_FLOAT64;
+    made.components = 1;
+    made.input = add_input(setup, request);
+    const auto said = error_of([&] { add_output(setup, made); });
+    CHECK(said.ends_with(in_parts == 0 ? "no error" : "whose boxes may come in parts"));
+  }
+}
