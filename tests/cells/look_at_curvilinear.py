@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Stages that compare the coordinates of blocks with those that the simulation has."""
+"""Stages that compare coordinates of blocks with the ones in the simulation."""
 
 import curvilinear_program as program
 import numpy as np

@@ -238,7 +238,7 @@ def test_values_move_alone_while_the_mesh_stays(place, build, tmp_path):
 
 
 def test_cells_without_ids_have_no_keys(build, tmp_path):
-    """One rank of three lacks ids; the others hear of it, and the run goes on without the stage."""
+    """One rank of three lacks ids; all ranks disable the stage, and the run continues."""
     text = (
         KEYED
         + f"""
