@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compares the fields of `types_program` with what the program has, and makes a field of one of them.
+"""Compares the fields of `types_program` with what the program has, and makes a field of one.
 Particles are moved beside small integers, whatever the layout."""
 
 import numpy as np
