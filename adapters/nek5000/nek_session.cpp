@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What happens at each of Nek's calls: the functions that nek_pillion.f, compiled with the case,
+// reaches. Nek is one program in one process, so there is one session. Until the first step a
+// failure is a mistake in the configuration, found alike on every rank: it ends the program. From
+// then on no failure of Pillion ends Nek.
+#include <mpi.h>
+#include <pillion/pillion.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "catalogue.hpp"
+
+namespace pillion::nek5000 {
+
+namespace {
+
+constexpr const char* configuration = "pillion.yaml";
+
+pillion_session* session = nullptr;
+int rank = 0;  ///< in Nek's communicator
+
+void say(std::FILE* where, const char* what, const char* text) {
+  if (rank != 0) return;
+  std::fprintf(where, "pillion: %s%s\n", what, text);
+  std::fflush(where);
+}
+
+// Ends the program where every rank has the same failure, so that none waits for another.
+void require(pillion_status status) {
+  if (status == PILLION_OK) return;
+  say(stderr, "", pillion_error_message());
+  pillion_close(std::exchange(session, nullptr));
+  MPI_Finalize();
+  std::exit(EXIT_FAILURE);
+}
+
+void warn(pillion_status status) {
+  if (status != PILLION_OK) say(stderr, "WARNING: ", pillion_error_message());
+}
+
+// Whether Nek will run several cases at once, on parts of the ranks (neknek): SESSION.NAME then
+// begins with their number.
+bool are_coupled() {
+  std::ifstream file("SESSION.NAME");
+  int sessions = 0, lines = 0;
+  file >> sessions;
+  file.clear();
+  file.seekg(0);
+  for (std::string line; std::getline(file, line);) ++lines;
+  return lines > 2 && sessions > 1;
+}
+
+// Whether the run is to be analysed, as rank 0 finds in the folder where the program was started.
+bool is_wanted(MPI_Comm comm) {
+  const char* elsewhere = std::getenv("PILLION_CONFIGURATION");
+  int wanted = (elsewhere != nullptr && *elsewhere != '\0') || access(configuration, F_OK) == 0;
+  if (rank == 0 && wanted != 0 && are_coupled()) {
+    say(stderr, "WARNING: ",
+        "SESSION.NAME couples several cases (neknek), which the adapter does not analyse; they run "
+        "without Pillion");
+    wanted = 0;
+  }
+  MPI_Bcast(&wanted, 1, MPI_INT, 0, comm);
+  return wanted != 0;
+}
+
+// Nek reads its inputs with the communicator of the simulation ranks; only then is the catalogue
+// known. So the session opens in two phases.
+void open(MPI_Comm comm) {
+  pillion_options* raw = nullptr;
+  require(pillion_options_create(&raw));
+  const std::unique_ptr<pillion_options, void (*)(pillion_options*)> options(raw,
+                                                                             &pillion_options_free);
+  require(pillion_options_set_deferred(raw));
+  require(pillion_open_with(configuration, comm, raw, &session));
+}
+
+}  // namespace
+
+extern "C" {
+
+/// Opens the session if there is a configuration. A sidecar rank serves, and never returns.
+/// `simulation` becomes the communicator for Nek.
+void pillion_nek_open(const MPI_Fint* comm, MPI_Fint* simulation) {
+  int is_running = 0;
+  MPI_Initialized(&is_running);
+  if (is_running == 0) MPI_Init(nullptr, nullptr);
+  const MPI_Comm world = MPI_Comm_f2c(*comm);
+  MPI_Comm_rank(world, &rank);
+  *simulation = *comm;
+  if (!is_wanted(world)) return;
+  open(world);
+  if (pillion_serve(session) != 0) {
+    MPI_Finalize();
+    std::exit(EXIT_SUCCESS);
+  }
+  *simulation = pillion_communicator_fortran(session);
+  MPI_Comm_rank(pillion_communicator(session), &rank);
+}
+
+int pillion_nek_is_open() { return session != nullptr ? 1 : 0; }
+
+/// Completes the opening, once Nek has read its inputs. `on_thermal` has an entry for the
+/// temperature and for each of `scalars`.
+void pillion_nek_begin_case(int order, int dimensions, int flow, int axis, int magnetic, int solid,
+                            int temperature, int scalars, const int* on_thermal,
+                            const char* /*restart*/) {
+  Case of;
+  of.order = order;
+  of.dimensions = dimensions;
+  of.has_flow = flow != 0;
+  of.is_axisymmetric = axis != 0;
+  of.has_magnetic_field = magnetic != 0;
+  of.has_solid = solid != 0;
+  of.has_temperature = temperature != 0;
+  of.is_on_thermal.assign(on_thermal, on_thermal + scalars + 1);
+  require(pillion_offer_catalogue(session, catalogue_text(of).c_str()));
+  require(pillion_configure(session));
+}
+
+/// Shares the first `elements` of a field's arrays, one for each component.
+void pillion_nek_share(const char* field, int elements, int components, const double* x,
+                       const double* y, const double* z) {
+  const std::array<const void*, 3> data = {x, y, z};
+  pillion_arrays arrays{};
+  arrays.size = sizeof arrays;
+  arrays.data = data.data();
+  arrays.type = PILLION_FLOAT64;
+  arrays.components = components;
+  warn(pillion_share_components(session, field, 0, elements, &arrays));
+}
+
+void pillion_nek_share_numbers(const char* field, int elements, const int32_t* numbers) {
+  warn(pillion_share_elements_typed(session, field, 0, elements, numbers, PILLION_INT32));
+}
+
+int pillion_nek_is_due(int step, double time) {
+  int32_t due = 0;
+  warn(pillion_is_due(session, step, time, &due));
+  return due;
+}
+
+void pillion_nek_step(int step, double time, double dt) {
+  static bool is_first = true;
+  warn(pillion_set_scalar(session, "dt", dt));
+  const auto status = pillion_step(session, step, time);
+  if (std::exchange(is_first, false)) require(status);
+  else warn(status);
+}
+
+void pillion_nek_checkpoint(const char* path) { warn(pillion_checkpoint(session, path)); }
+
+void pillion_nek_close() {
+  if (session == nullptr) return;
+  const std::string report = pillion_report_path(session);
+  const auto status = pillion_close(std::exchange(session, nullptr));
+  warn(status);
+  if (status == PILLION_OK) say(stdout, "report: ", report.c_str());
+}
+
+}  // extern "C"
+
+}  // namespace pillion::nek5000
