@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What `cmake --install` puts where: the library, public headers, the header of no-ops as a folder
-# that works alone, and a package configuration for find_package(pillion). Stages install
-# themselves (pillion_add_stage), and so do the programs of apps/.
+# that works alone, a package configuration for find_package(pillion), and files for pkg-config.
+# Stages install themselves (pillion_add_stage), and so do the programs of apps/.
 include(CMakePackageConfigHelpers)
 
 set(PILLION_INSTALL_STAGE_DIR ${CMAKE_INSTALL_LIBDIR}/pillion/stages)
@@ -65,3 +65,16 @@ install(
     ${PROJECT_BINARY_DIR}/pillionFortran.cmake
   DESTINATION ${pillion_package_dir}
 )
+
+# The folder may be moved as a whole: paths are relative to the files.
+set(pillion_pc_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+file(RELATIVE_PATH PILLION_PC_TO_PREFIX /${pillion_pc_dir} /)
+string(REGEX REPLACE "/$" "" PILLION_PC_TO_PREFIX "${PILLION_PC_TO_PREFIX}")
+set(pillion_pc_names pillion pillion-noop)
+if(PILLION_HAS_FORTRAN)
+  list(APPEND pillion_pc_names pillion-fortran)
+endif()
+foreach(name IN LISTS pillion_pc_names)
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${pillion_pc_dir})
+endforeach()

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cells of a block of an unstructured mesh, for Session::share_cells: ranges of a program in C++,
-// whose lengths are checked against each other before they go through the C interface.
+// whose lengths are checked against each other before they go through the C interface. C++17.
 #pragma once
 
 #include <pillion/pillion.h>
 
-#include <concepts>
 #include <cstdint>
+#include <pillion/arrays.hpp>
 #include <pillion/error.hpp>
-#include <span>
 #include <string>
+#include <type_traits>
 
 namespace pillion {
 
@@ -36,22 +36,25 @@ constexpr size_t points_of_cell(int32_t type) {
 /// What pillion_cells describes, as ranges; an empty range stands for NULL. All are read during the
 /// call that shares them, and not later.
 template <class Index = int64_t>
-requires(std::signed_integral<Index> && (sizeof(Index) == 4 || sizeof(Index) == 8)) struct Cells {
-  std::span<const uint8_t> types;  ///< VTK's type of each cell; if empty, all are of `type`
+struct Cells {
+  static_assert(std::is_integral_v<Index> && std::is_signed_v<Index> &&
+                    (sizeof(Index) == 4 || sizeof(Index) == 8),
+                "indices of cells are signed integers of 4 or 8 bytes");
+  Span<const uint8_t> types;  ///< VTK's type of each cell; if empty, all are of `type`
   int32_t type = 0;
-  std::span<const Index> offsets;  ///< one more than cells; may be empty if all are of `type`, and
-                                   ///< that is linear
-  std::span<const Index> points;
-  std::span<const Index> face_offsets{};  ///< this and the next three are for polyhedra
-  std::span<const Index> face_points{};
-  std::span<const Index> polyhedron_offsets{};
-  std::span<const Index> polyhedron_faces{};
-  std::span<const uint8_t> flags{};
-  std::span<const int64_t> ids{};
-  std::span<const int64_t> parents{};  ///< of a boundary: ids of the cells that its cells bound
-  std::span<const int32_t> patches{};  ///< counted from 0, whatever `base` is
-  int32_t base = 0;                    ///< what indices and offsets are counted from
-  bool points_are_ids = false;         ///< points are named by their ids in the whole mesh
+  Span<const Index> offsets;  ///< one more than cells; may be empty if all are of `type`, and
+                              ///< that is linear
+  Span<const Index> points;
+  Span<const Index> face_offsets{};  ///< this and the next three are for polyhedra
+  Span<const Index> face_points{};
+  Span<const Index> polyhedron_offsets{};
+  Span<const Index> polyhedron_faces{};
+  Span<const uint8_t> flags{};
+  Span<const int64_t> ids{};
+  Span<const int64_t> parents{};  ///< of a boundary: ids of the cells that its cells bound
+  Span<const int32_t> patches{};  ///< counted from 0, whatever `base` is
+  int32_t base = 0;               ///< what indices and offsets are counted from
+  bool points_are_ids = false;    ///< points are named by their ids in the whole mesh
 
   /// Number of cells.
   [[nodiscard]] size_t count() const {
@@ -95,11 +98,11 @@ requires(std::signed_integral<Index> && (sizeof(Index) == 4 || sizeof(Index) == 
 
  private:
   template <class T>
-  static const T* begin_of(std::span<const T> values) {
+  static const T* begin_of(Span<const T> values) {
     return values.empty() ? nullptr : values.data();
   }
   /// How many indices the offsets reach.
-  [[nodiscard]] size_t used(std::span<const Index> of) const {
+  [[nodiscard]] size_t used(Span<const Index> of) const {
     return of.empty() || of.back() < base ? 0 : static_cast<size_t>(of.back() - base);
   }
   [[noreturn]] static void refuse(const std::string& mesh, const std::string& what) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // For simulations in C++: open a Session, let sidecar ranks serve, share blocks of fields, offer
 // steps. Everything here is inline over the C interface of pillion.h, so that the library and the
-// program may come from different compilers, and so that the header of no-ops serves both.
+// program may come from different compilers, and so that the header of no-ops serves both. C++17.
 //
 // A call that fails throws pillion::Error. A session belongs to one rank and one thread.
 // [collective] means that every simulation rank must make the call.
@@ -11,15 +11,12 @@
 
 #include <array>
 #include <charconv>
-#include <concepts>
 #include <functional>
 #include <initializer_list>
 #include <memory>
 #include <pillion/arrays.hpp>
 #include <pillion/cells.hpp>
 #include <pillion/error.hpp>
-#include <ranges>
-#include <span>
 #include <string>
 #include <system_error>
 #include <type_traits>
@@ -45,6 +42,10 @@ enum class LogLevel : int32_t {
   Warning = PILLION_LOG_WARNING,
   Error = PILLION_LOG_ERROR
 };
+
+/// For declarations of templates: T is a number, and not a truth value.
+template <class T>
+using if_number = std::enable_if_t<std::is_arithmetic_v<T> && !std::is_same_v<T, bool>, int>;
 
 /// Number of a block that Pillion is to number, between begin_blocks() and end_blocks().
 inline constexpr int32_t any_block = PILLION_ANY_BLOCK;
@@ -82,9 +83,8 @@ class Options {
     parameters_.emplace_back(name, value);
     return *this;
   }
-  template <class T>
-  requires(std::is_arithmetic_v<T> && !std::same_as<T, bool>) Options& set(const std::string& name,
-                                                                           T value) {
+  template <class T, if_number<T> = 0>
+  Options& set(const std::string& name, T value) {
     return set(name, text_of(value));
   }
   /// Role that this rank insists on; by default the session chooses.
@@ -174,9 +174,8 @@ class Session {
   void set_parameter(const std::string& name, const std::string& value) {
     check(pillion_set_parameter(open_handle(), name.c_str(), value.c_str()));
   }
-  template <class T>
-  requires(std::is_arithmetic_v<T> &&
-           !std::same_as<T, bool>) void set_parameter(const std::string& name, T value) {
+  template <class T, if_number<T> = 0>
+  void set_parameter(const std::string& name, T value) {
     set_parameter(name, Options::text_of(value));
   }
   /// As Options::catalogue, in the place of that.
@@ -216,25 +215,39 @@ class Session {
     return out;
   }
 
+  /// Whether an analysis or a condition uses a field, those of attached jobs included, so that a
+  /// program need not prepare and share it otherwise. May change at each step, on all ranks at
+  /// once.
+  [[nodiscard]] bool uses(const std::string& name) const {
+    int32_t count = 0;
+    check(pillion_count_fields(open_handle(), &count));
+    for (int32_t f = 0; f < count; ++f) {
+      pillion_field field{};
+      check(pillion_get_field(open_handle(), f, &field));
+      if (name == field.name) return field.used != 0;
+    }
+    return false;
+  }
+
   /// Shares a box of a field on a uniform mesh; the first axis varies fastest, components are
   /// interleaved. Nothing is copied: the memory must stay where it is until the block is shared
   /// again, unshared, or the session closes. Throws if the range is not a whole multiple of the
   /// box.
-  template <Shareable R>
+  template <class R, if_shareable<R> = 0>
   void share(const std::string& field, R&& values, const Box& box, int32_t block = 0) {
-    expect_multiple(field, std::ranges::size(values), box.cells());
-    share(field, std::ranges::data(values), box, block);
+    expect_multiple(field, std::size(values), box.cells());
+    share(field, std::data(values), box, block);
   }
-  template <Element T>
+  template <class T, if_element<T> = 0>
   void share(const std::string& field, const T* data, const Box& box, int32_t block = 0) {
     check(pillion_share_box_level(open_handle(), field.c_str(), box.level, block, box.lo.data(),
                                   box.hi.data(), data, element_type<T>(), nullptr));
   }
   /// As above for any arrangement, `data` being the element at box.lo: strides[a] is the distance
   /// in elements from one index to the next along axis a, the last stride that between components.
-  template <Element T>
+  template <class T, if_element<T> = 0>
   void share_strided(const std::string& field, const T* data, const Box& box,
-                     std::span<const int64_t> strides, int32_t block = 0) {
+                     Span<const int64_t> strides, int32_t block = 0) {
     if (strides.size() != box.axes + 1)
       throw Error(ErrorCode::Argument, "field '" + field + "' was shared with " +
                                            std::to_string(strides.size()) + " strides; give " +
@@ -246,9 +259,9 @@ class Session {
   /// Shares an array that has ghost cells around the box of a field: `ghosts[a]` at both ends of
   /// axis a. `data` is the array's first element, and `box` has its inner cells. Ghost cells are
   /// not published. The first axis varies fastest, components are interleaved.
-  template <Element T>
+  template <class T, if_element<T> = 0>
   void share_ghosts(const std::string& field, const T* data, const Box& box,
-                    std::span<const int64_t> ghosts, int32_t block = 0) {
+                    Span<const int64_t> ghosts, int32_t block = 0) {
     if (ghosts.size() != box.axes)
       throw Error(ErrorCode::Argument, "field '" + field + "' was shared with " +
                                            std::to_string(ghosts.size()) +
@@ -258,22 +271,22 @@ class Session {
                                    box.hi.data(), ghosts.data(), data, element_type<T>()));
   }
   /// The same with as many ghost cells along each axis.
-  template <Element T>
+  template <class T, if_element<T> = 0>
   void share_ghosts(const std::string& field, const T* data, const Box& box, int64_t ghosts,
                     int32_t block = 0) {
     const std::array<int64_t, 3> all{ghosts, ghosts, ghosts};
-    share_ghosts(field, data, box, std::span(all).first(box.axes), block);
+    share_ghosts(field, data, box, Span<const int64_t>(all).first(box.axes), block);
   }
 
   /// Shares `count` particles' values of a field, components interleaved; as for share, nothing is
   /// copied. Throws if the range is not a whole multiple of the count; of arrays that are longer
   /// than what they hold, share a pointer.
-  template <Shareable R>
+  template <class R, if_shareable<R> = 0>
   void share_particles(const std::string& field, R&& values, int64_t count, int32_t block = 0) {
-    expect_multiple(field, std::ranges::size(values), count);
-    share_particles(field, std::ranges::data(values), count, block);
+    expect_multiple(field, std::size(values), count);
+    share_particles(field, std::data(values), count, block);
   }
-  template <Element T>
+  template <class T, if_element<T> = 0>
   void share_particles(const std::string& field, const T* data, int64_t count, int32_t block = 0) {
     check(pillion_share_particles_typed(open_handle(), field.c_str(), block, count, data,
                                         element_type<T>()));
@@ -281,12 +294,12 @@ class Session {
   /// Shares a field of `count` elements of a spectral mesh, as pillion_share_elements_typed
   /// arranges it: data[e][c][k][j][i] for a field at points, data[e][c] for one centred on
   /// elements.
-  template <Shareable R>
+  template <class R, if_shareable<R> = 0>
   void share_elements(const std::string& field, R&& values, int64_t count, int32_t block = 0) {
-    expect_multiple(field, std::ranges::size(values), count);
-    share_elements(field, std::ranges::data(values), count, block);
+    expect_multiple(field, std::size(values), count);
+    share_elements(field, std::data(values), count, block);
   }
-  template <Element T>
+  template <class T, if_element<T> = 0>
   void share_elements(const std::string& field, const T* data, int64_t count, int32_t block = 0) {
     check(pillion_share_elements_typed(open_handle(), field.c_str(), block, count, data,
                                        element_type<T>()));
@@ -295,11 +308,11 @@ class Session {
   /// Shares the points of a block of an unstructured mesh: coordinates of `count` points, those of
   /// a point together, and their ids in the whole mesh if there are any. They are copied;
   /// share them again when they move. Throws unless each point has 1 to 3 coordinates.
-  template <Shareable R>
+  template <class R, if_shareable<R> = 0>
   void share_points(const std::string& mesh, R&& coordinates, int64_t count, int32_t block = 0,
-                    std::span<const int64_t> ids = {}) {
-    using T = std::remove_cv_t<std::ranges::range_value_t<R>>;
-    const auto size = static_cast<int64_t>(std::ranges::size(coordinates));
+                    Span<const int64_t> ids = {}) {
+    using T = std::remove_cv_t<std::remove_pointer_t<decltype(std::data(coordinates))>>;
+    const auto size = static_cast<int64_t>(std::size(coordinates));
     if (count < 0 || size > 3 * count || (size > 0 && size % count != 0) || size < count)
       throw Error(ErrorCode::Argument, "points of mesh '" + mesh + "' were shared with " +
                                            std::to_string(size) +
@@ -311,7 +324,7 @@ class Session {
                                            std::to_string(count));
     pillion_points points{};
     points.count = count;
-    points.data[0] = std::ranges::data(coordinates);
+    points.data[0] = std::data(coordinates);
     points.stride = count > 0 ? size / count : 0;
     points.type = element_type<T>();
     points.dimensions = static_cast<int32_t>(points.stride);
@@ -336,12 +349,12 @@ class Session {
   /// Shares a field's values at the `count` cells or points of a block of an unstructured mesh, as
   /// its centering says; components are interleaved. As for share, nothing is copied. Throws if the
   /// range is not a whole multiple of the count.
-  template <Shareable R>
+  template <class R, if_shareable<R> = 0>
   void share_values(const std::string& field, R&& values, int64_t count, int32_t block = 0) {
-    expect_multiple(field, std::ranges::size(values), count);
-    share_values(field, std::ranges::data(values), count, block);
+    expect_multiple(field, std::size(values), count);
+    share_values(field, std::data(values), count, block);
   }
-  template <Element T>
+  template <class T, if_element<T> = 0>
   void share_values(const std::string& field, const T* data, int64_t count, int32_t block = 0) {
     check(pillion_share_values_typed(open_handle(), field.c_str(), block, count, data,
                                      element_type<T>()));
@@ -350,14 +363,14 @@ class Session {
   /// Shares a box of a field whose components lie in arrays of their own, one for each:
   /// share_components("velocity", {vx, vy, vz}, box). `strides` are in elements, within each array:
   /// one per axis; of packed arrays none.
-  template <Element T>
+  template <class T, if_element<T> = 0>
   void share_components(const std::string& field, std::initializer_list<const T*> data,
-                        const Box& box, int32_t block = 0, std::span<const int64_t> strides = {}) {
+                        const Box& box, int32_t block = 0, Span<const int64_t> strides = {}) {
     share_components(field, std::vector<const T*>(data), box, block, strides);
   }
-  template <Element T>
+  template <class T, if_element<T> = 0>
   void share_components(const std::string& field, const std::vector<const T*>& data, const Box& box,
-                        int32_t block = 0, std::span<const int64_t> strides = {}) {
+                        int32_t block = 0, Span<const int64_t> strides = {}) {
     expect_strides(field, strides, box.axes);
     const std::vector<const void*> all(data.begin(), data.end());
     const auto arrays = arrays_of(all, element_type<T>(), strides);
@@ -366,18 +379,18 @@ class Session {
   }
   /// The same for `count` particles, with a stride from one to the next; or elements of a spectral
   /// mesh, with strides from one to the next, and from one of its points to the next.
-  template <Element T>
+  template <class T, if_element<T> = 0>
   void share_components(const std::string& field, std::initializer_list<const T*> data,
-                        int64_t count, int32_t block = 0, std::span<const int64_t> strides = {}) {
+                        int64_t count, int32_t block = 0, Span<const int64_t> strides = {}) {
     share_components(field, std::vector<const T*>(data), count, block, strides);
   }
-  template <Element T>
+  template <class T, if_element<T> = 0>
   void share_components(const std::string& field, const std::vector<const T*>& data, int64_t count,
-                        int32_t block = 0, std::span<const int64_t> strides = {}) {
+                        int32_t block = 0, Span<const int64_t> strides = {}) {
     const std::vector<const void*> all(data.begin(), data.end());
     const std::array<int64_t, 2> two{strides.empty() ? 0 : strides[0],
                                      strides.size() > 1 ? strides[1] : 1};
-    const auto arrays = arrays_of(all, element_type<T>(), std::span(two));
+    const auto arrays = arrays_of(all, element_type<T>(), two);
     const auto packed = arrays_of(all, element_type<T>(), {});
     check(pillion_share_components(open_handle(), field.c_str(), block, count,
                                    strides.empty() ? &packed : &arrays));
@@ -387,7 +400,7 @@ class Session {
   /// turns; returns the first one; share it as any other memory. Where a sidecar is on this node it
   /// reads them in place, if the block has no gaps. What is in them at first is not defined. They
   /// are the session's, gone with unshare() or the session.
-  template <Element T>
+  template <class T, if_element<T> = 0>
   [[nodiscard]] T* allocate(const std::string& field, int32_t block, size_t count,
                             int32_t buffers = 2) {
     void* data = nullptr;
@@ -395,11 +408,11 @@ class Session {
     return static_cast<T*>(data);
   }
   /// The same for a box with `components` values in each cell, which is shared at once.
-  template <Element T>
-  [[nodiscard]] std::span<T> allocate_box(const std::string& field, const Box& box,
-                                          size_t components = 1, int32_t block = 0,
-                                          int32_t buffers = 2) {
-    const std::span<T> values(
+  template <class T, if_element<T> = 0>
+  [[nodiscard]] Span<T> allocate_box(const std::string& field, const Box& box,
+                                     size_t components = 1, int32_t block = 0,
+                                     int32_t buffers = 2) {
+    const Span<T> values(
         allocate<T>(field, block, static_cast<size_t>(box.cells()) * components, buffers),
         static_cast<size_t>(box.cells()) * components);
     share(field, values.data(), box, block);
@@ -407,7 +420,7 @@ class Session {
   }
   /// The next buffer of a block, which no sidecar reads, to write the next step's values to; it is
   /// shared in the place of the one before. Never waits. T must be that of allocate().
-  template <Element T>
+  template <class T, if_element<T> = 0>
   [[nodiscard]] T* swap(const std::string& field, int32_t block = 0) {
     void* data = nullptr;
     check(pillion_swap(open_handle(), field.c_str(), block, &data));
@@ -434,7 +447,7 @@ class Session {
   }
   /// Coordinates of the faces of a rectilinear mesh along one axis, counted from 0, as of now: one
   /// more than cells, ascending. The same on every rank.
-  void set_coordinates(const std::string& mesh, int32_t axis, std::span<const double> values) {
+  void set_coordinates(const std::string& mesh, int32_t axis, Span<const double> values) {
     check(pillion_set_coordinates(open_handle(), mesh.c_str(), axis,
                                   static_cast<int64_t>(values.size()), values.data()));
   }
@@ -488,12 +501,11 @@ class Session {
     if (status != PILLION_OK) throw Error(static_cast<ErrorCode>(status), pillion_error_message());
   }
   static pillion_arrays arrays_of(const std::vector<const void*>& data, pillion_type type,
-                                  std::span<const int64_t> strides) {
+                                  Span<const int64_t> strides) {
     return {sizeof(pillion_arrays), data.data(), type, static_cast<int32_t>(data.size()),
             strides.empty() ? nullptr : strides.data()};
   }
-  static void expect_strides(const std::string& field, std::span<const int64_t> strides,
-                             size_t wanted) {
+  static void expect_strides(const std::string& field, Span<const int64_t> strides, size_t wanted) {
     if (strides.empty() || strides.size() == wanted) return;
     throw Error(ErrorCode::Argument, "components of field '" + field + "' were shared with " +
                                          std::to_string(strides.size()) + " strides; give " +

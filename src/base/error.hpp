@@ -7,7 +7,6 @@
 #include <exception>
 #include <new>
 #include <pillion/error.hpp>
-#include <source_location>
 #include <string>
 #include <utility>
 
@@ -17,11 +16,10 @@ namespace pillion::base {
 template <class... Args>
 struct Format {
   fmt::format_string<Args...> text;
-  std::source_location where;
+  SourceLocation where;
 
   template <class S>
-  consteval Format(const S& s, std::source_location w = std::source_location::current())
-      : text(s), where(w) {}
+  consteval Format(const S& s, SourceLocation w = SourceLocation::current()) : text(s), where(w) {}
 };
 
 /// Throws an Error whose message is formatted from the arguments.

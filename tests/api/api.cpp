@@ -2,13 +2,15 @@
 // The C++ interface as a simulation uses it, compiled with the library and with the header of
 // no-ops and asserting the same of both: vectors, spans, arrays and pointers are shared, types are
 // deduced, memory of the session rotates, misuse throws, and a session can be moved but closes
-// once.
+// once. As C++17 with the no-ops, as C++20 with the library.
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <numeric>
 #include <pillion/session.hpp>
+#if __cplusplus >= 202002L
 #include <span>
+#endif
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -26,10 +28,25 @@ static_assert(pillion::element_type<long long>() == PILLION_INT64);
 static_assert(pillion::element_type<unsigned>() == PILLION_UINT32);
 static_assert(pillion::element_type<bool>() == PILLION_UINT8);
 static_assert(pillion::element_type<int16_t>() == PILLION_INT16);
-static_assert(!pillion::Element<char> && !pillion::Element<long double>);
-static_assert(pillion::Shareable<std::vector<float>&>);
-static_assert(!pillion::Shareable<std::vector<float>>, "a temporary's memory would be gone");
-static_assert(pillion::Shareable<std::span<const double>>);
+static_assert(!pillion::is_element<char> && !pillion::is_element<long double>);
+static_assert(pillion::is_shareable<std::vector<float>&>);
+static_assert(pillion::is_shareable<const std::array<int, 4>&>);
+static_assert(pillion::is_shareable<double (&)[4]>);
+static_assert(pillion::is_shareable<pillion::Span<const double>>);
+static_assert(pillion::is_shareable<pillion::Span<float>>);
+static_assert(!pillion::is_shareable<std::vector<float>>, "a temporary's memory would be gone");
+static_assert(!pillion::is_shareable<std::array<float, 4>>, "as would this one's");
+static_assert(!pillion::is_shareable<std::string&> && !pillion::is_shareable<double&>);
+static_assert(pillion::SourceLocation::current().line() == __LINE__);
+static_assert(std::is_convertible_v<std::vector<double>&, pillion::Span<const double>>);
+static_assert(!std::is_convertible_v<const std::vector<double>&, pillion::Span<double>>);
+static_assert(!std::is_convertible_v<std::vector<float>&, pillion::Span<const double>>);
+#if __cplusplus >= 202002L
+static_assert(pillion::is_shareable<std::span<const double>>);
+static_assert(std::is_convertible_v<std::span<double>, pillion::Span<const double>>);
+static_assert(std::is_convertible_v<pillion::Span<const double>, std::span<const double>>);
+static_assert(std::is_constructible_v<std::span<double>, pillion::Span<double>&>);
+#endif
 
 /// Code of the Error that f throws; Internal if it throws none.
 template <class F>
@@ -100,7 +117,7 @@ void share_particles(pillion::Session& session, const Simulation& simulation) {
   const std::array<int64_t, 1> every_third{3};
   if (count % 2 == 0) session.share_particles("position", simulation.position, count);
   else session.share_components("position", {first, first + 1, first + 2}, count, 0, every_third);
-  session.share_particles("id", std::span(simulation.id), count);
+  session.share_particles("id", pillion::Span<const int64_t>(simulation.id), count);
   session.set_domain("atoms", {{0, 0, 0}, {2, 2, 2}, {0, 0, 0}, {1, 1, 1}, 0});
   session.set_coordinates("stretched", 0, std::vector<double>{0, 1, 3, 7});
 }
@@ -110,7 +127,7 @@ void share_grid(pillion::Session& session, const Simulation& simulation) {
   const auto& velocity = simulation.velocity;
   const auto& density = simulation.density;
   session.share("density", density.data(), simulation.box());
-  session.share("density", std::span<const double>(density), simulation.box());
+  session.share("density", pillion::Span<const double>(density), simulation.box());
   session.share("density", density, simulation.box());
   session.share_strided("velocity", velocity.data(), simulation.box(),
                         std::array<int64_t, 4>{3, 12, 36, 1});
@@ -144,23 +161,24 @@ void check_rotation(pillion::Session& session, const Simulation& simulation) {
 }
 
 void check_misuse(pillion::Session& session, const Simulation& simulation) {
-  using enum pillion::ErrorCode;
+  using pillion::ErrorCode;
   const std::vector<double> seven(7);
   const std::array<int64_t, 3> strides{1, 4, 12};
-  CHECK(code_of([&] { session.share("density", seven, pillion::Box({0}, {4})); }) == Argument);
-  CHECK(code_of([&] { session.share_particles("position", seven, 2); }) == Argument);
-  CHECK(code_of([&] { session.share_particles("position", seven, -1); }) == Argument);
-  CHECK(code_of([&] { session.share_elements("heat", seven, 2); }) == Argument);
+  CHECK(code_of([&] { session.share("density", seven, pillion::Box({0}, {4})); }) ==
+        ErrorCode::Argument);
+  CHECK(code_of([&] { session.share_particles("position", seven, 2); }) == ErrorCode::Argument);
+  CHECK(code_of([&] { session.share_particles("position", seven, -1); }) == ErrorCode::Argument);
+  CHECK(code_of([&] { session.share_elements("heat", seven, 2); }) == ErrorCode::Argument);
   CHECK(code_of([&] {
           session.share_components("density", {seven.data()}, pillion::Box({0}, {7}), 0, strides);
-        }) == Argument);
+        }) == ErrorCode::Argument);
   CHECK(code_of([&] {
           session.share_ghosts("density", seven.data(), simulation.box(),
-                               std::span(strides).first(2), 0);
-        }) == Argument);
+                               pillion::Span<const int64_t>(strides).first(2), 0);
+        }) == ErrorCode::Argument);
   CHECK(code_of([&] {
           session.share_strided("density", seven.data(), simulation.box(), strides);
-        }) == Argument);
+        }) == ErrorCode::Argument);
 }
 
 void check_fields(const pillion::Session& session) {
@@ -184,7 +202,8 @@ void run_steps(pillion::Session& session, Simulation& simulation) {
     CHECK(due == (kEnabled && (step % 2 == 0 || step % 3 == 0)));
     publications += due ? 1 : 0;
     simulation.advance(step);
-    std::ranges::copy(simulation.density, session.swap<double>("density"));
+    std::copy(simulation.density.begin(), simulation.density.end(),
+              session.swap<double>("density"));
     share_particles(session, simulation);
     session.step(step, time);
   }

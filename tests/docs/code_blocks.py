@@ -22,7 +22,7 @@ PAGES = [
 FENCE = re.compile(r"(?:^<!-- ([^\n]*?) -->\n)?^```(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SCENE = re.compile(r"^<!-- scene (\w+) -->$", re.MULTILINE)
 RUN = {"sh", "console", "python"}  # in the scratch folder of the page, in order
-COMPILED = {"c", "cpp", "fortran", "cmake", "diff"}
+COMPILED = {"c", "cpp", "fortran", "cmake", "make", "diff"}
 SHOWN = {"text", "mermaid"}  # output, formulas, inputs of other programs; pictures
 WORDS = {
     "from",  # FILE [REGION]: the block is part of that file, which is built or run elsewhere

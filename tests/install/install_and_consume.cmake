@@ -122,6 +122,44 @@ if(fortran_compiler)
   )
 endif()
 
+# Programs of a plain Makefile: MPI's wrappers, and the flags that pkg-config gives.
+set(ENV{PKG_CONFIG_PATH} ${prefix}/${libdir}/pkgconfig)
+file(MAKE_DIRECTORY ${work}/by_pkg_config)
+# build_by_pkg_config(PACKAGE PROGRAM WRAPPER WORDS...)
+function(build_by_pkg_config package program wrapper)
+  execute_process(
+    COMMAND ${pkg_config} --cflags --libs ${package}
+    OUTPUT_VARIABLE found
+    OUTPUT_STRIP_TRAILING_WHITESPACE
+    COMMAND_ERROR_IS_FATAL ANY
+  )
+  separate_arguments(words UNIX_COMMAND "${flags} ${found}")
+  run(
+    ${wrapper}
+    ${ARGN}
+    ${words}
+    -o
+    ${work}/by_pkg_config/${program}
+  )
+endfunction()
+build_by_pkg_config(pillion consumer_c ${c_wrapper} ${consumer_source}/consumer.c)
+run(
+  make
+  -C
+  ${consumer_source}
+  "CXX=${cxx_wrapper} ${flags}"
+  OUT=${work}/by_pkg_config
+)
+build_by_pkg_config(pillion-noop consumer_noop ${c_wrapper} ${consumer_source}/consumer.c)
+if(fortran_compiler)
+  build_by_pkg_config(
+    pillion-fortran
+    consumer_fortran
+    ${fortran_wrapper}
+    ${consumer_source}/../consumer_in_fortran/consumer.f90
+  )
+endif()
+
 # Each program is given the build tree, from which nothing may have been loaded. The last three words
 # of a run are the same everywhere: configuration, build tree, output folder.
 set(ENV{PILLION_STAGE_PATH} ${work}/build/stages)
@@ -138,17 +176,19 @@ function(check_table folder)
   endif()
 endfunction()
 
-foreach(program IN ITEMS consumer_c consumer_cxx)
-  foreach(ranks IN ITEMS 1 2)
-    run(
-      ${launch}
-      ${ranks}
-      ${work}/build/${program}
-      ${yaml}
-      ${pillion_build}
-      ${program}.n${ranks}
-    )
-    check_table(${program}.n${ranks})
+foreach(folder IN ITEMS build by_pkg_config)
+  foreach(program IN ITEMS consumer_c consumer_cxx)
+    foreach(ranks IN ITEMS 1 2)
+      run(
+        ${launch}
+        ${ranks}
+        ${work}/${folder}/${program}
+        ${yaml}
+        ${pillion_build}
+        ${folder}.${program}.n${ranks}
+      )
+      check_table(${folder}.${program}.n${ranks})
+    endforeach()
   endforeach()
 endforeach()
 
@@ -163,6 +203,14 @@ if(fortran_compiler)
     )
     check_table(fortran.n${ranks})
   endforeach()
+  run(
+    ${launch}
+    1
+    ${work}/by_pkg_config/consumer_fortran
+    ${yaml}
+    fortran_by_pkg_config
+  )
+  check_table(fortran_by_pkg_config)
   foreach(program IN ITEMS build_in_fortran/consumer_noop by_hand/consumer)
     run(
       ${launch}
@@ -229,11 +277,11 @@ file(
 )
 run(${work}/build/read_dataset ${work}/grid.idx)
 
-foreach(ranks IN ITEMS 1 2)
+foreach(program IN ITEMS build/consumer_noop by_pkg_config/consumer_noop)
   run(
     ${launch}
-    ${ranks}
-    ${work}/build/consumer_noop
+    2
+    ${work}/${program}
     ${yaml}
     ${pillion_build}
     unused
