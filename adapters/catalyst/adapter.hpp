@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A run of Pillion behind the calls of Catalyst. The session opens with catalyst_initialize, in two
+// phases: the first catalyst_execute shows which meshes there are.
+#pragma once
+
+#include <mpi.h>
+#include <pillion/pillion.h>
+
+#include <cstdint>
+#include <memory>
+#include <pillion/error.hpp>
+#include <set>
+#include <string>
+
+#include "options.hpp"
+#include "sharing.hpp"
+
+namespace pillion::catalyst {
+
+/// A failure that has been printed.
+class Reported : public Error {
+ public:
+  using Error::Error;
+};
+
+class Adapter {
+ public:
+  /// Opens the session. [collective over the simulation's ranks] Throws Error, the same on every
+  /// rank.
+  explicit Adapter(const Options& options);
+  Adapter(const Adapter&) = delete;
+  Adapter& operator=(const Adapter&) = delete;
+  ~Adapter();
+
+  /// Offers a step. [collective] Throws Error if the session cannot begin; after the first step
+  /// never.
+  void execute(const Node& params);
+  /// Ends the session. [collective]
+  void finalize();
+  /// Puts progress and the last rows of tables into the node of catalyst_results. [collective]
+  void results(const ConduitApi& api, RawNode* params);
+
+ private:
+  void first_step(const Node& params, const StepAndTime& at);
+  /// Shares what is due. May fail on one rank alone.
+  void later_step(const Node& params, const StepAndTime& at);
+  /// For what may fail after the first step, which is a warning.
+  template <class F>
+  void attempt(F&& body);
+  void begin(const Node& params, const Description& description);
+  void offer_catalogue(const Plan& plan, const Node& params);
+  void set_scalars(const Node& params);
+  void set_domains(const Node& params, const Description& description);
+  [[nodiscard]] pillion_domain bounds_of(const Key& key, const Description& description) const;
+  void warn_once(const std::string& text);
+  [[nodiscard]] std::set<std::string> used_fields() const;
+
+  int64_t levels_ = 1;
+  MPI_Comm comm_ = MPI_COMM_NULL;  ///< the simulation's ranks, for messages of the adapter
+  int rank_ = 0;
+  pillion_session* session_ = nullptr;
+  std::unique_ptr<Sharing> sharing_;  ///< none before the first execute
+  bool is_off_ = false;               ///< after a failure
+  int64_t next_ = 0;                  ///< the step if the simulation gives none
+  std::set<std::string> warned_;
+  bool owns_mpi_ = false;
+};
+
+/// A warning on standard error, in the form that the library's own have.
+void warn(const std::string& text);
+
+}  // namespace pillion::catalyst
