@@ -48,6 +48,17 @@ def pytest_terminal_summary(terminalreporter) -> None:
         terminalreporter.write_line(f"{SEED}={seed_of_the_day()} draws the same placements again")
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Fails a test of another code that is skipped although the sources of codes are there."""
+    report = yield
+    is_of_codes = Path(__file__).parent / "codes" in item.path.parents
+    if report.skipped and is_of_codes and {"PILLION_CODES", "PILLION_TEST_ALL"} <= set(os.environ):
+        report.outcome = "failed"
+        report.longrepr = f"skipped although PILLION_CODES is set: {report.longrepr[-1]}"
+    return report
+
+
 def pytest_configure() -> None:
     """Gives Open MPI's launchers a folder of their own in which something always stays.
 

@@ -3,27 +3,20 @@
 is built from the sources in the folder PILLION_CODES, with PILLION_TEST_ALL only.
 """
 
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from cached_codes import built, needs_codes
 from conftest import mpirun, read_table
+from datasets import mesh_scene
 from pillion.datasets import open_plotfile
+from scenes import Placement
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "conformance"))
 
-from datasets import mesh_scene  # noqa: E402
-from placements import EVERYTHING  # noqa: E402
-from scenes import Placement  # noqa: E402
-
-pytestmark = pytest.mark.skipif(
-    not EVERYTHING or "PILLION_CODES" not in os.environ,
-    reason="AMReX is built only with PILLION_TEST_ALL, from sources in PILLION_CODES",
-)
+pytestmark = needs_codes
 
 
 def run(*words) -> str:
@@ -33,9 +26,8 @@ def run(*words) -> str:
 
 
 @pytest.fixture(scope="module")
-def amrex(build) -> Path:
-    run(HERE / "build_amrex.sh", build / "tests/codes/amrex")
-    return build / "tests/codes/amrex"
+def amrex() -> Path:
+    return built("amrex", HERE / "build_amrex.sh", HERE / "write_plotfiles.cpp")
 
 
 # Formats: doubles, singles, singles with the bytes in IEEE's order. Versions: the heads of boxes.
