@@ -6,6 +6,7 @@ are others at every step: as NumPy and yt read them, and replayed.
 import itertools
 import json
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -34,6 +35,7 @@ OPENPMD = """
   openpmd:
     stages:
       - write_openpmd: {fields: [density, velocity], durable: false}
+      - write_openpmd: {fields: [heat], durable: false}
 """
 SCIENCE = """
   science:
@@ -137,8 +139,10 @@ def test_results_by_level(live):
         )
 
 
-@pytest.mark.parametrize(("stored", "ranks"), [("plotfile", 3), ("raw", 2)])
+@pytest.mark.parametrize(("stored", "ranks"), [("plotfile", 3), ("raw", 2), ("openpmd", 3)])
 def test_replayed(live, build, tmp_path, stored, ranks):
+    if not (live / stored).exists():
+        pytest.skip("the stage write_openpmd was not built")
     (tmp_path / "c.yaml").write_text("output: again\n" + CATALOGUE + "analyses:" + SCIENCE)
     words = ("--output", "again", live / stored, "c.yaml")
     mpirun(ranks, build / "bin" / "pillion", "replay", *words, cwd=tmp_path, timeout=90)
@@ -151,13 +155,20 @@ def test_replayed(live, build, tmp_path, stored, ranks):
             np.testing.assert_allclose(other[name], column, rtol=1e-11, atol=1e-13, err_msg=name)
 
 
-def test_levels_of_openpmd_are_not_replayed(live, build, tmp_path):
-    """Its records do not say which boxes there are."""
+def test_levels_of_openpmd_without_boxes_are_refused(live, build, tmp_path):
+    """As other programs write it."""
     if not (live / "openpmd").exists():
         pytest.skip("the stage write_openpmd was not built")
+    import h5py
+
+    for path in (live / "openpmd/grid_openpmd").glob("*.h5"):
+        shutil.copy(path, tmp_path)
+        with h5py.File(tmp_path / path.name, "r+") as file:
+            (step,) = file["data"].values()
+            del step["boxes"]
     science = "\n  a: {stages: [statistics: {fields: [density]}]}\n"
     (tmp_path / "c.yaml").write_text("output: again\n" + CATALOGUE + "analyses:" + science)
-    words = ("replay", live / "openpmd", "c.yaml")
+    words = ("replay", *tmp_path.glob("*.h5"), "c.yaml")
     done = mpirun(2, build / "bin" / "pillion", *words, cwd=tmp_path, timeout=90, check=False)
     assert done.returncode == 1 and "does not list the boxes of mesh 'grid'" in done.stderr
 

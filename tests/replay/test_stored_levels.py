@@ -34,6 +34,7 @@ FILES = {
             {"write_plotfile": {"fields": ["density"], "durable": False}},
             {"write_raw": {"fields": ["density"], "durable": False}},
             {"write_vtkhdf": {"fields": ["density"], "durable": False}},
+            {"write_openpmd": {"fields": ["density"], "durable": False}},
         ],
     }
 }
@@ -114,7 +115,12 @@ def test_as_yt_reads_it(live):
 
 @pytest.mark.parametrize(
     ("stored", "ranks"),
-    [("files/cube_plotfiles", 1), ("files/cube.raw.yaml", 3), ("files/cube.vtkhdf", 2)],
+    [
+        ("files/cube_plotfiles", 1),
+        ("files/cube.raw.yaml", 3),
+        ("files/cube.vtkhdf", 2),
+        ("files/cube_openpmd", 3),
+    ],
 )
 def test_replayed(live, build, tmp_path, stored, ranks):
     configure(tmp_path, "again", SCIENCE)

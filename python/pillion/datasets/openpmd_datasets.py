@@ -16,6 +16,7 @@ from pillion.datasets.hdf5_arrays import opened
 from pillion.datasets.hdf5_datasets import NOTE, noted
 from pillion.datasets.kept import Stamp, stamp_of
 from pillion.datasets.lazy import Key, bounds, take
+from pillion.datasets.openpmd_blocks import first_cell, records_at
 from pillion.datasets.openpmd_files import Iteration, Record, iterations, read_record
 from pillion.datasets.stored import (
     AXES,
@@ -55,7 +56,7 @@ class _Values:
 
     def __call__(self, step: int, key: Key) -> np.ndarray:
         path = self.paths[step]
-        record = _at_level(heads(path), self.level).get(self.field)
+        record = records_at(heads(path), self.level).get(self.field)
         shape = self.cells or (record.shape if record is not None else (0,))
         found = [bounds(index, n) for index, n in zip(key, shape, strict=False)]
         out = np.full(
@@ -70,7 +71,7 @@ class _Values:
 
     def _read(self, path: Path, record: Record, box: list[tuple[int, int]], out: Any) -> None:
         """Reads the part of the box that the record has; it begins anywhere in its level."""
-        first = _first(heads(path), record) if self.cells else (0,)
+        first = first_cell(heads(path), record) if self.cells else (0,)
         common = [
             (max(lo, begin), min(hi, begin + n))
             for (lo, hi), begin, n in zip(box, first, record.shape, strict=True)
@@ -81,18 +82,6 @@ class _Values:
         here = tuple(slice(lo - b, hi - b) for (lo, hi), (b, _) in zip(common, box, strict=True))
         with opened(path) as file:
             out[here] = read_record(file, record.parts, there)
-
-
-def _at_level(of: Iteration, level: int) -> dict[str, Record]:
-    """By the names of fields."""
-    return {record.field or record.name: record for record in of.records if record.level == level}
-
-
-def _first(of: Iteration, record: Record) -> tuple[int, ...]:
-    """The first cell of a record among those of its level."""
-    whole = _at_level(of, 0)[record.field]
-    along = zip(record.offset, whole.offset, record.spacing, strict=True)
-    return tuple(round((at - origin) / spacing) for at, origin, spacing in along)
 
 
 def _cells(whole: Record, record: Record) -> tuple[int, ...]:
@@ -112,11 +101,11 @@ def stored_openpmd(folder: Path, name: str, level: int | None = None) -> Stored:
     moments = [m for m in noted(note.read_text(encoding="ascii")) if m.coarsening == 1]
     paths = {m.step: folder / f"{name}_{m.step:09}.h5" for m in moments}
     of_steps = {step: heads(path) for step, path in paths.items() if path.exists()}
-    with_level = [of for of in of_steps.values() if _at_level(of, level)]
+    with_level = [of for of in of_steps.values() if records_at(of, level)]
     if not with_level:
         raise Error(f"{folder} has no step that is whole" + (f" at level {level}" if level else ""))
     last = with_level[-1]
-    records = _at_level(last, level)
+    records = records_at(last, level)
     meshes = sorted({record.mesh for record in last.records})
     if len(meshes) > 1:
         raise Error(
@@ -126,8 +115,8 @@ def stored_openpmd(folder: Path, name: str, level: int | None = None) -> Stored:
     one = next(iter(records.values()))
     counts = []
     if one.is_particles:
-        counts = [_at_level(of, 0)[one.field].shape[0] for of in of_steps.values()]
-    whole = _at_level(last, 0)
+        counts = [records_at(of, 0)[one.field].shape[0] for of in of_steps.values()]
+    whole = records_at(last, 0)
     cells = () if one.is_particles else _cells(whole[one.field], one)
     origin = yaml.load(last.origin, Loader=ProductLoader) or {}
     attrs: dict[str, Any] = {"mesh": meshes[0]}

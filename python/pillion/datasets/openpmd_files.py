@@ -37,6 +37,7 @@ class Record:
     offset: tuple[float, ...] = ()
     position: tuple[float, ...] = ()  # of values in their cells
     domain: dict[str, Any] | None = None  # of a species: lo, hi, tilt, periodic, dimensions
+    boxes: str = ""  # the dataset with the boxes of this level of the mesh, if there is one
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ def _records(file: h5py.File, base: str) -> Iterator[Record]:
     meshes = f"{base}/{_text(file, 'meshesPath').strip('/')}"
     if "meshesPath" in file.attrs and meshes in file:
         for name in file[meshes]:
-            if (found := _mesh_record(file, f"{meshes}/{name}")) is not None:
+            if (found := _mesh_record(file, base, f"{meshes}/{name}")) is not None:
                 yield found
     species = f"{base}/{_text(file, 'particlesPath').strip('/')}"
     if "particlesPath" in file.attrs and species in file:
@@ -106,10 +107,11 @@ def _records(file: h5py.File, base: str) -> Iterator[Record]:
             yield from _species(file, f"{species}/{name}", name)
 
 
-def _mesh_record(file: h5py.File, path: str) -> Record | None:
+def _mesh_record(file: h5py.File, base: str, path: str) -> Record | None:
     """None if its geometry is one that Pillion's meshes do not have."""
     group = file[path]
-    attrs = group.attrs
+    attrs, level = group.attrs, int(group.attrs.get("level", 0))
+    mesh = _text(group, "mesh")
     if _text(group, "geometry") != "cartesian":
         return None
     parts = _parts(file, path)
@@ -122,19 +124,20 @@ def _mesh_record(file: h5py.File, path: str) -> Record | None:
     return Record(
         path.rpartition("/")[2],
         _text(group, "field"),
-        _text(group, "mesh"),
+        mesh,
         parts,
         _type(file[parts[0]]),
         _shape(file[parts[0]]),
         False,
         _text(group, "units"),
         int(attrs.get("coarsening", 1)),
-        int(attrs.get("level", 0)),
+        level,
         _text(group, "length_units"),
         labels,
         spacing,
         offset,
         position,
+        boxes=boxes if (boxes := f"{base}/boxes/{mesh}_lvl{level}") in file else "",
     )
 
 

@@ -47,6 +47,7 @@ class Stored:
     domain: Domain | None = None  # of particles, if the file says it
     faces: tuple[np.ndarray, ...] = ()  # of a rectilinear mesh, by axis, if the file says it
     kind: str = ""  # of the mesh, in files with blocks
+    mesh: str = ""  # its name, in openPMD with blocks
     patches: tuple[str, ...] = ()  # of a mesh that is a boundary, in raw files
     is_coordinates: bool = False  # of the points of a curvilinear mesh
     whole: "Stored | None" = None  # the vector that this is a component of
@@ -85,6 +86,10 @@ class Stored:
             from pillion.datasets.hdf5_blocks import slabs_of
 
             return slabs_of(self.file, self.shape[:1], is_box=False)
+        if self.format == "openpmd":
+            from pillion.datasets.openpmd_blocks import index_of_openpmd
+
+            return index_of_openpmd(self.file, self.mesh)
         from pillion.datasets.vtkhdf_files import index_of_vtkhdf
 
         return index_of_vtkhdf(self.file, self.kind, len(self.shape) - len(self.raw.inner))

@@ -100,10 +100,10 @@ def _expect_cells(stored: Stored, field: Field) -> None:
         )
     if stored.raw is not None and (of_mesh or stored.kind in _IN_BLOCKS):
         _expect_kind(stored, stored.raw, field)
-    if stored.format == "openpmd" and field.is_in_blocks:
+    if stored.format == "openpmd" and stored.raw is None and field.is_in_blocks:
         raise Error(
-            f"{stored.place} does not list the boxes of mesh '{field.mesh}'; meshes with levels "
-            "or missing cells can be replayed from plotfiles, VTKHDF and raw files"
+            f"{stored.place} does not list the boxes of mesh '{field.mesh}', as files of the stage "
+            "write_openpmd do; replay plotfiles, VTKHDF or raw files"
         )
     if stored.raw is not None and stored.raw.is_partial and not field.is_partial:
         raise Error(

@@ -230,6 +230,8 @@ class Search:
         return out
 
     def _openpmd(self, path: str, iteration: "Iteration") -> None:
+        from pillion.datasets.openpmd_blocks import field_of_record
+
         step = iteration.step
         if not self._is_wanted(step):
             return
@@ -252,6 +254,9 @@ class Search:
                 levels=1 + max(r.level for r in iteration.records if r.mesh == record.mesh),
                 domain=None if record.domain is None else domain_of(record.domain),
             )
+            if record.boxes:
+                raw = field_of_record(Path(path), iteration, record)
+                stored = replace(stored, raw=raw, kind="uniform", mesh=record.mesh)
             self.found.append(Found(field, step, iteration.time, stored, iteration.scalars))
 
     def _idx(self, path: str) -> None:

@@ -62,6 +62,7 @@ class File {
     has_path = true;
     if (is_particles) add_species(part);
     for (const auto& record : part.group->records) add_record(part, record);
+    if (!is_particles && part.group->has_boxes_as_shared()) add_boxes(part);
   }
 
   /// Where the datasets begin, after which there is nothing left to do.
@@ -101,6 +102,19 @@ class File {
     const auto space = hdf5::space({extent.begin(), extent.end()});
     return {H5Dcreate2(step_, path.c_str(), type, space, way, how, H5P_DEFAULT), H5Dclose,
             "make the dataset " + path + " in " + path_.string()};
+  }
+
+  /// The boxes of a level, in cells of it, beside the folders of openPMD.
+  void add_boxes(const Part& part) const {
+    const auto axes = static_cast<int64_t>(part.extent.size());
+    const auto boxes = static_cast<int64_t>(part.boxes.size()) / (2 * axes);
+    const std::string path =
+        "boxes/" + std::string(part.group->mesh.mesh) + "_lvl" + std::to_string(part.level);
+    const auto made = make_dataset(path, H5T_NATIVE_INT64, {boxes, 2, axes});
+    if (boxes > 0)
+      hdf5::check(
+          H5Dwrite(made, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, part.boxes.data()),
+          "write " + path);
   }
 
   void add_record(const Part& part, const Record& record) {

@@ -53,6 +53,7 @@ struct Part {
   std::string units;  ///< of lengths
   std::optional<pillion_domain> domain;
   int32_t coarsening = 1;
+  std::vector<int64_t> boxes = {};  ///< lo and hi of each, on the peer that makes the file
 
   /// What a record is called here: density, or density_lvl1 of the first finer level.
   [[nodiscard]] std::string name(const Record& record) const;

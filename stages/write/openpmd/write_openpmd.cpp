@@ -16,13 +16,12 @@
 #include "../../common/options.hpp"
 #include "../step_list.hpp"
 #include "file.hpp"
+#include "values.hpp"
 
 namespace pillion::stages::write_openpmd {
 namespace {
 
 namespace fs = std::filesystem;
-
-using Index = std::array<int64_t, 3>;
 
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -30,84 +29,6 @@ double seconds_now() {
 
 int64_t product(const std::vector<int64_t>& numbers) {
   return std::accumulate(numbers.begin(), numbers.end(), int64_t{1}, std::multiplies<>());
-}
-
-/// One component of the elements from lo to hi of a block, the first axis fastest.
-Bytes component_of(const stage::Block& block, const stage::Array& array, int32_t component,
-                   const Index& lo, const Index& hi) {
-  const size_t size = write::bytes_of(array.type);
-  const auto count = (hi[0] - lo[0]) * (hi[1] - lo[1]) * (hi[2] - lo[2]);
-  Bytes out(static_cast<size_t>(count) * size);
-  std::byte* to = out.data();
-  array.visit([&](const auto* from) {
-    from += component * array.strides[3];
-    for (size_t d = 0; d < 3; ++d) from += (lo[d] - block.lo()[d]) * array.strides[d];
-    for (int64_t k = 0; k < hi[2] - lo[2]; ++k)
-      for (int64_t j = 0; j < hi[1] - lo[1]; ++j) {
-        const auto* row = from + j * array.strides[1] + k * array.strides[2];
-        for (int64_t i = 0; i < hi[0] - lo[0]; ++i, to += size)
-          std::memcpy(to, row + i * array.strides[0], size);
-      }
-  });
-  return out;
-}
-
-/// Values where no box is: not a number, or 0 of integers.
-Bytes nothing(pillion_type type, int64_t count) {
-  const size_t size = write::bytes_of(type);
-  Bytes out(static_cast<size_t>(count) * size);
-  const float single = std::numeric_limits<float>::quiet_NaN();
-  const double wide = std::numeric_limits<double>::quiet_NaN();
-  for (size_t at = 0; at < out.size(); at += size) {
-    if (type == PILLION_FLOAT32) std::memcpy(out.data() + at, &single, size);
-    if (type == PILLION_FLOAT64) std::memcpy(out.data() + at, &wide, size);
-  }
-  return out;
-}
-
-/// Sets to `nothing` the values of cells that do not exist.
-void leave_out_hidden(const stage::Block& block, pillion_type type, const Index& lo,
-                      const Index& hi, Bytes& values) {
-  const auto* flags = block.raw().flags;
-  if (flags == nullptr) return;
-  const auto none = nothing(type, 1);
-  auto to = values.begin();
-  for (int64_t k = lo[2]; k < hi[2]; ++k)
-    for (int64_t j = lo[1]; j < hi[1]; ++j)
-      for (int64_t i = lo[0]; i < hi[0]; ++i, to += static_cast<std::ptrdiff_t>(none.size())) {
-        const int64_t at = (i - block.lo()[0]) * flags->strides[0] +
-                           (j - block.lo()[1]) * flags->strides[1] +
-                           (k - block.lo()[2]) * flags->strides[2];
-        if ((static_cast<const uint8_t*>(flags->data)[at] & PILLION_CELL_HIDDEN) != 0)
-          std::copy(none.begin(), none.end(), to);
-      }
-}
-
-/// In front of the values of a box on their way.
-struct BoxHead {
-  Index lo, hi;
-};
-
-/// Puts the values of a box into a slab that begins at the plane `first`; returns how many bytes
-/// they were.
-size_t place(const Part& part, const BoxHead& box, int64_t first, ByteSpan values, size_t size,
-             Bytes& slab) {
-  // By axis: what is before the slab, and how many cells it has.
-  const size_t axes = part.lo.size();
-  Index origin{}, cells{1, 1, 1};
-  for (size_t d = 0; d < axes; ++d) {
-    origin[d] = d + 1 == axes ? first : part.lo[axes - 1 - d];
-    cells[d] = part.extent[axes - 1 - d];
-  }
-  const size_t row = static_cast<size_t>(box.hi[0] - box.lo[0]) * size;
-  size_t at = 0;
-  for (int64_t k = box.lo[2]; k < box.hi[2]; ++k)
-    for (int64_t j = box.lo[1]; j < box.hi[1]; ++j, at += row) {
-      const int64_t to = (k - origin[2]) * cells[1] + j - origin[1];
-      const auto cell = static_cast<size_t>(to * cells[0] + box.lo[0] - origin[0]);
-      std::memcpy(slab.data() + cell * size, values.data() + at, row);
-    }
-  return at;
 }
 
 }  // namespace
@@ -137,6 +58,7 @@ class WriteOpenPmd final : public stage::Stage {
   [[nodiscard]] std::vector<Part> parts_of(const stage::Step& step, std::vector<int64_t>& first);
   static Part particles(const stage::Step& step, const Group& group, int64_t& first);
   static std::vector<Part> levels(const stage::Step& step, const Group& group);
+  static std::vector<int64_t> boxes_of(const stage::Step& step, const Group& group, int32_t level);
   static Part level_of(const stage::Step& step, const Group& group, int32_t level, const Index& lo,
                        const Index& hi);
   void write_particles(const stage::Step& step, const Part& part, int64_t first, size_t dataset,
@@ -258,8 +180,8 @@ std::vector<Part> WriteOpenPmd::levels(const stage::Step& step, const Group& gro
   const auto& mesh = step.mesh(group.mesh.mesh);
   std::vector<Part> out{
       level_of(step, group, 0, {}, {mesh.cells[0], mesh.cells[1], mesh.cells[2]})};
-  const auto finer = static_cast<size_t>(group.has_boxes_as_shared() ? mesh.levels - 1 : 0);
-  if (finer == 0) return out;
+  if (!group.has_boxes_as_shared()) return out;
+  const auto finer = static_cast<size_t>(mesh.levels - 1);
   std::vector<int64_t> least(6 * finer, std::numeric_limits<int64_t>::max());
   for (int32_t b = 0; b < step.block_count(group.input); ++b) {
     const auto block = step.block(group.input, b);
@@ -277,7 +199,22 @@ std::vector<Part> WriteOpenPmd::levels(const stage::Step& step, const Group& gro
     out.push_back(level_of(step, group, static_cast<int32_t>(l) + 1, {at[0], at[1], at[2]},
                            {-at[3], -at[4], -at[5]}));
   }
+  for (auto& part : out) part.boxes = boxes_of(step, group, part.level);
   return out;
+}
+
+// The file lists boxes, so that a reader knows the cells of a level. The first peer writes the
+// list.
+std::vector<int64_t> WriteOpenPmd::boxes_of(const stage::Step& step, const Group& group,
+                                            int32_t level) {
+  std::vector<int64_t> own;
+  for (int32_t b = 0; b < step.block_count(group.input); ++b) {
+    const auto block = step.block(group.input, b);
+    if (block.level() != level || block.count() == 0) continue;
+    for (const auto* corner : {block.inner_lo(), block.inner_hi()})
+      for (int32_t a = group.mesh.axes; a-- > 0;) own.push_back(corner[a]);
+  }
+  return gather_values(step, own);
 }
 
 std::vector<Part> WriteOpenPmd::parts_of(const stage::Step& step, std::vector<int64_t>& first) {
