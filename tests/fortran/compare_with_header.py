@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks that the raw Fortran module declares what the C header does: every function with as many
+"""Checks that the raw Fortran modules declare what the C header does: every function with as many
 arguments of the same kinds, every constant with its value, every struct member by member. Functions
 that take an MPI_Comm have no twin.
 
-Usage: compare_with_header.py INCLUDE_FOLDER MODULE.
+Usage: compare_with_header.py INCLUDE_FOLDER MODULE...
 """
 
 import re
@@ -130,8 +130,8 @@ def constants(enumerations: list[str]) -> dict[str, int]:
 
 
 def main() -> int:
-    folder, module = map(Path, sys.argv[1:3])
-    text = module.read_text(encoding="utf-8")
+    folder, *modules = map(Path, sys.argv[1:])
+    text = "".join(module.read_text(encoding="utf-8") for module in modules)
     header = "".join((folder / name).read_text("utf-8") for name in ("types.h", "pillion.h"))
     in_fortran = re.findall(r"enumerator :: (.*?)\n", joined(text))
     pairs = [

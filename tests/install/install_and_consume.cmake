@@ -109,6 +109,7 @@ if(fortran_compiler)
   run(
     ${fortran_wrapper}
     -J${work}/by_hand
+    ${sources}/pillion_c_types.f90
     ${sources}/pillion_c.f90
     ${sources}/pillion_status.f90
     ${sources}/pillion_opening_options.f90
