@@ -139,6 +139,10 @@ int main(int argc, char** argv) {
   try {
     if (arguments.answer) return pillion::run::answer_cut_fields(0, 1), 0;
     if (arguments.words.empty()) return list_runs();
+    // A file that is not YAML is refused by each rank before it starts MPI: with Open MPI 4.1.4 a
+    // program without a launcher that finalizes MPI at once after the start may crash there.
+    if (arguments.words.size() > 1)
+      pillion::sidecar::expect_yaml(arguments.words[1], arguments.parameters);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "pillion-attach: %s\n", e.what());
     return 1;

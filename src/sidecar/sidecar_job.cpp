@@ -382,4 +382,9 @@ void SidecarJob::write_report() {
   }
 }
 
+void expect_yaml(const std::string& file, const base::Parameters& parameters) {
+  base::Diagnostics mistakes;  // which are found again when the run is known
+  (void)base::parse_yaml(products::read_yaml_file(file), file, parameters, &mistakes);
+}
+
 }  // namespace pillion::sidecar

@@ -75,4 +75,7 @@ class SidecarJob {
   std::optional<Error> unreported_;  ///< why there is no report
 };
 
+/// Throws unless the file of an attached job is there and is YAML. It needs no run, and no MPI.
+void expect_yaml(const std::string& file, const base::Parameters& parameters);
+
 }  // namespace pillion::sidecar
