@@ -38,11 +38,13 @@ def values(lo, hi, step):
 
 
 def boxes(cells, step, rank, ranks):
-    """Pieces along the second axis: several for each rank, and other ones from step 2 on."""
+    """Pieces along the second axis: several for each rank, other ones from step 2 on. At step 1 the
+    last rank has all.
+    """
     pieces = 2 * ranks + (1 if step >= 2 else 0)
     edges = np.linspace(0, cells[1], pieces + 1).astype(int)
     for n, (a, b) in enumerate(itertools.pairwise(edges)):
-        if n % ranks == rank:
+        if rank == (ranks - 1 if step == 1 else n % ranks):
             lo, hi = [0] * len(cells), list(cells)
             lo[1], hi[1] = int(a), int(b)
             yield lo, hi
