@@ -4,7 +4,8 @@
 // that moves; the step publishes them, and the sidecar finds out which cells finer boxes cover. The
 // next step publishes the same boxes. In turns with a uniform mesh of as many bytes in one box on
 // each rank. Time of sharing, of the step, until the sidecar is done, and of the next step; memory
-// of all ranks, and how much each of the later half of regrids adds.
+// of all ranks, and how much each of the later half of regrids adds. Last, what a further box of
+// the 10^4 costs where sidecars read it in place.
 //   bench_regrid [REGRIDS]
 #include <mpi.h>
 #include <pillion/pillion.h>
@@ -155,7 +156,51 @@ Result play(pillion_session* session, const Case& of, const std::vector<int>& pr
   return out;
 }
 
-Result measure(const Case& of, int rank, const std::vector<int>& processes) {
+/// Median seconds of a step whose boxes sidecars read in place.
+double play_in_place(pillion_session* session, const Case& of) {
+  const MPI_Comm comm = pillion_communicator(session);
+  int rank = 0, ranks = 1;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &ranks);
+  struct Box {
+    int64_t lo[3], hi[3];
+    int32_t level;
+  };
+  std::vector<Box> boxes;
+  if (of.has_levels)
+    for (const auto& [place, level] : bench::hierarchy(of.across, {0.3, 0.5, 0.4}, rank, ranks)) {
+      auto& box = boxes.emplace_back(Box{{}, {}, level});
+      for (size_t d = 0; d < 3; ++d) box.hi[d] = (box.lo[d] = side * place[d]) + side;
+    }
+  else
+    boxes.push_back({{0, 0, side * (of.boxes() * rank / ranks)},
+                     {side, side, side * (of.boxes() * (rank + 1) / ranks)},
+                     0});
+  const auto cells_in = [](const Box& box) { return side * side * (box.hi[2] - box.lo[2]); };
+  std::vector<void*> data(boxes.size());
+  for (size_t b = 0; b < boxes.size(); ++b) {
+    const auto block = static_cast<int32_t>(b);
+    const auto bytes = static_cast<size_t>(cells_in(boxes[b])) * sizeof(double);
+    check(pillion_allocate(session, "density", block, bytes, 3, &data[b]));
+    check(pillion_share_box_level(session, "density", boxes[b].level, block, boxes[b].lo,
+                                  boxes[b].hi, data[b], PILLION_FLOAT64, nullptr));
+  }
+  std::vector<double> step;
+  for (int n = 0; n < 3 * of.regrids; ++n) {
+    for (size_t b = 0; b < data.size(); ++b)
+      std::fill_n(static_cast<double*>(data[b]), cells_in(boxes[b]), 1.0 + n);
+    step.push_back(seconds_of(comm, [&] { check(pillion_step(session, n, n)); }));
+    for (size_t b = 0; b < data.size(); ++b)
+      check(pillion_swap(session, "density", static_cast<int32_t>(b), &data[b]));
+    settle(session);
+  }
+  step.erase(step.begin(), step.begin() + of.regrids);
+  return bench::median(step);
+}
+
+/// Opens a session with the mesh of a case; `play(session)` is what simulation ranks do in it.
+template <class Play>
+auto in_session(const Case& of, int rank, Play&& play) {
   const std::string across = std::to_string(side * of.across);
   const std::string cube = "cells: [" + across + ", " + across + ", " + across +
                            "], length: [1, 1, 1], levels: {count: 3, ratio: 2}";
@@ -165,9 +210,9 @@ Result measure(const Case& of, int rank, const std::vector<int>& processes) {
   MPI_Barrier(MPI_COMM_WORLD);
   pillion_session* session = nullptr;
   check(pillion_open(file, MPI_COMM_WORLD, &session));
-  Result out;
+  decltype(play(session)) out{};
   if (pillion_serve(session) == 0) {
-    out = play(session, of, processes);
+    out = play(session);
     check(pillion_close(session));
   }
   MPI_Barrier(MPI_COMM_WORLD);
@@ -177,8 +222,11 @@ Result measure(const Case& of, int rank, const std::vector<int>& processes) {
 
 /// Prints the case; returns what the last line says of it.
 std::string compare(const char* name, const Case& of, int rank, const std::vector<int>& processes) {
-  const Result one = measure({of.across, of.regrids, false}, rank, processes);
-  const Result levels = measure(of, rank, processes);
+  const auto measure = [&](const Case& one) {
+    return in_session(one, rank, [&](auto* session) { return play(session, one, processes); });
+  };
+  const Result one = measure({of.across, of.regrids, false});
+  const Result levels = measure(of);
   if (rank != 0) return "";
   std::printf(
       "{\"bench\": \"regrid\", \"boxes\": %lld, \"share_seconds\": %.3g, \"step_seconds\": %.3g, "
@@ -199,6 +247,21 @@ std::string compare(const char* name, const Case& of, int rank, const std::vecto
   return text;
 }
 
+/// What a further box costs where none is copied.
+std::string compare_in_place(const Case& of, int rank, int simulating) {
+  double seconds[2];
+  for (const bool has_levels : {false, true}) {
+    const Case one{of.across, of.regrids, has_levels};
+    seconds[has_levels ? 1 : 0] =
+        in_session(one, rank, [&](auto* session) { return play_in_place(session, one); });
+  }
+  const auto boxes = static_cast<double>(of.boxes()) / simulating;
+  char text[80];
+  std::snprintf(text, sizeof text, " in_place_ns_per_box=%.0f",
+                1e9 * (seconds[1] - seconds[0]) / (boxes - 1));
+  return text;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -214,6 +277,7 @@ int main(int argc, char** argv) {
   line += compare("boxes_1e3", {4, regrids, true}, rank, processes);
   line += compare("boxes_1e4", {9, regrids, true}, rank, processes);
   line += compare("boxes_1e5", {20, regrids, true}, rank, processes);
+  line += compare_in_place({9, regrids, true}, rank, ranks - 1);
   if (rank == 0) {
     std::printf("bench regrid:%s\n", line.c_str());
     std::filesystem::remove(file);
