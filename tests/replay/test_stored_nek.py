@@ -9,7 +9,7 @@ import pillion
 import pytest
 from conftest import read_table
 from pymech.core import HexaData
-from pymech.neksuite import writenek
+from pymech.neksuite import readnek, writenek
 from pymech.neksuite.field import Header
 from replaying import replay
 
@@ -25,12 +25,14 @@ fields:
   pressure: {mesh: box, type: float64}
   temperature: {mesh: box, type: float64}
   scalar_2: {mesh: box, type: float64}
+  number: {mesh: box, type: int64, centering: cell}
 analyses:
   a:
     every: 1 steps
     stages:
       - statistics: {fields: [velocity, pressure, scalar_2]}
       - write_raw: {fields: [xyz, velocity, pressure, temperature, scalar_2], durable: false}
+      - write_nek: {fields: [velocity, scalar_2, pressure, temperature], durable: false}
 """
 
 
@@ -105,6 +107,14 @@ def test_values(build, tmp_path, axes, wdsz, endian, ranks, sidecars):
                 expected if ranks == 1 else np.sort(expected.reshape(len(expected), -1), axis=0),
                 name,
             )
+    for number, data in enumerate(steps, 1):
+        back = readnek(str(tmp_path / f"results/a/box_nek/box0.f{number:05}"))
+        assert (back.time, back.istep, back.var) == (data.time, data.istep, (*data.var[:4], 1))
+        for element, original in zip(back.elem, data.elem, strict=True):
+            for what, count in (("pos", axes), ("vel", axes), ("pres", 1), ("temp", 1)):
+                wanted = getattr(original, what)[:count].astype(f"f{wdsz}")
+                np.testing.assert_array_equal(getattr(element, what)[:count], wanted, what)
+            np.testing.assert_array_equal(element.scal[0], original.scal[1].astype(f"f{wdsz}"))
     table = read_table(tmp_path / "results/a/statistics_scalar_2.csv")
     lx, ly, lz = (*LENGTHS[:axes], 1.0, 1.0)[:3]
     tolerance = 1e-12 if wdsz == 8 else 1e-6

@@ -19,6 +19,7 @@ from pillion.datasets.raw_blocks import RawBlock, RawField, RawIndex
 from pillion.errors import Error
 
 COORDINATES = "coordinates"
+NUMBER = "number"
 _NAME = re.compile(r"(?P<case>.*?)(?P<part>\d+)\.f(?P<number>\d+)")
 _HEADER, _TAG = 132, 6.54321
 _MOST_BLOCKS = 256  # of a file, from which ranks get equal shares
@@ -50,13 +51,13 @@ class NekPart:
         return _HEADER + 4 + 4 * self.elements
 
     def offsets(self, first: int) -> tuple[int, ...]:
-        """The bytes at which fields of an element, and those behind it, begin."""
+        """The bytes at which fields of an element, and those behind it, begin; last, its id."""
         size = math.prod(self.points) * self.dtype.itemsize
         out, at = [], self.values
         for components in self.fields.values():
             out.append(at + first * components * size)
             at += self.elements * components * size
-        return tuple(out)
+        return (*out, _HEADER + 4 + 4 * first)
 
     def inner(self, name: str) -> tuple[int, ...]:
         """The shape of an element's values: its components, then its points."""
@@ -164,11 +165,12 @@ def index_of_nek(path: Path) -> RawIndex:
 
 
 def nek_fields(part: NekPart) -> list[RawField]:
-    """The fields of a step. Items are elements."""
-    return [
+    """The fields of a step, and the number of each element. Items are elements."""
+    fields = [
         RawField(name, number, part.dtype, part.inner(name))
         for number, name in enumerate(part.fields)
     ]
+    return [*fields, RawField(NUMBER, len(fields), part.ids.dtype, ())]
 
 
 def _read_index(path: Path) -> RawIndex:
