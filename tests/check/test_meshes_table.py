@@ -39,6 +39,7 @@ STAGES = {
     "write_vtkhdf": "{fields: [a]}",
     "write_openpmd": "{fields: [a]}",
     "write_plotfile": "{fields: [a]}",
+    "write_nek": "{fields: [a]}",
     "write_idx": "{fields: [a]}",
     "power_spectrum": "{field: a}",
     "lyman_alpha": "{neutral_hydrogen: a, temperature: b, velocity: v, omega_m: 0.3, h: 0.7, "
