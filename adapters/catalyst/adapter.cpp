@@ -77,8 +77,13 @@ Adapter::Adapter(const Options& wanted) : levels_(wanted.levels), owns_mpi_(begi
   const MPI_Comm given = communicator_of(wanted, owns_mpi_);
   MPI_Comm_rank(given, &rank_);
   const auto options = make_options(wanted);
-  check_agreed(pillion_open_with(wanted.file.c_str(), wanted.is_in_world ? MPI_COMM_WORLD : given,
-                                 options.get(), &session_));
+  const auto status = pillion_open_with(
+      wanted.file.c_str(), wanted.is_in_world ? MPI_COMM_WORLD : given, options.get(), &session_);
+  if (status == PILLION_ERROR_PLACEMENT && !wanted.is_in_world && rank_ == 0)
+    warn(
+        "the program behind Catalyst uses all of its ranks, so none becomes a sidecar: set "
+        "'sidecars: {job: separate}' and start `pillion attach`, or leave 'sidecars' out");
+  check_agreed(status);
   MPI_Comm_dup(pillion_communicator(session_), &comm_);
   for (const auto& script : wanted.others)
     if (rank_ == 0)
@@ -133,18 +138,19 @@ void Adapter::offer_catalogue(const Plan& plan, const Node& params) {
   check_agreed(pillion_configure(session_));
 }
 
-void Adapter::begin(const Node& params, const Description& description) {
-  auto plan = plan_of(agree(facts_of(description), comm_), levels_);
+bool Adapter::begin(const Node& params, const Description& description) {
+  const Facts facts = agree(facts_of(description), comm_);
+  if (facts.meshes.empty() && facts.faults.empty()) return false;
+  auto plan = plan_of(facts, levels_);
   if (rank_ == 0)
     for (const auto& warning : plan.warnings) warn(warning);
   if (plan.is_empty())
     throw Error(ErrorCode::Sharing,
-                plan.warnings.empty()
-                    ? "no rank passed a mesh in 'catalyst/channels' with the first catalyst_execute"
-                    : fmt::format("no mesh is left for Pillion: {}", plan.warnings.front()));
+                fmt::format("no mesh is left for Pillion: {}", plan.warnings.front()));
   offer_catalogue(plan, params);
   sharing_ = std::make_unique<Sharing>(session_, std::move(plan));
   sharing_->set_coordinates();
+  return true;
 }
 
 /// The bounds of positions, on all ranks; the last one lies inside.
@@ -194,7 +200,11 @@ void Adapter::first_step(const Node& params, const StepAndTime& at) {
   // A failure ends Pillion's part of the run: the session can only be closed.
   is_off_ = true;
   const Description description = description_of(params);
-  begin(params, description);
+  if (!begin(params, description)) {
+    is_off_ = false;
+    if (rank_ == 0) warn_once("no rank has passed a mesh in 'catalyst/channels' yet");
+    return;
+  }
   set_scalars(params);
   set_domains(params, description);
   (void)sharing_->share(description, used_fields());

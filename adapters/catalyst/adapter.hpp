@@ -47,7 +47,8 @@ class Adapter {
   /// For what may fail after the first step, which is a warning.
   template <class F>
   void attempt(F&& body);
-  void begin(const Node& params, const Description& description);
+  /// Makes the catalogue of what all ranks have. False if none has a mesh.
+  bool begin(const Node& params, const Description& description);
   void offer_catalogue(const Plan& plan, const Node& params);
   void set_scalars(const Node& params);
   void set_domains(const Node& params, const Description& description);

@@ -147,9 +147,14 @@ PlannedMesh plan_of(const Key& key, const Facts& all, const MeshFacts& facts, in
 /// Leaves out what Pillion does not take.
 void drop_fields(const Key& key, const Facts& facts, PlannedMesh& mesh,
                  std::vector<std::string>& warnings) {
-  for (const auto& fault : facts.faults)
-    if (fault.key == key && !fault.field.empty() && mesh.fields.erase(fault.field) != 0)
+  std::set<std::string> shown;
+  for (const auto& fault : facts.faults) {
+    if (fault.key != key || fault.field.empty()) continue;
+    mesh.fields.erase(fault.field);
+    // Many domains have the same fault.
+    if (shown.insert(fault.field).second)
       warnings.push_back(fmt::format("{}; field '{}' is left out", fault.text, fault.field));
+  }
   const bool is_box = mesh.kind == PILLION_UNIFORM || mesh.kind == PILLION_RECTILINEAR;
   if (!is_box || (mesh.is_whole && mesh.spacings.size() < 2)) return;
   std::erase_if(mesh.fields, [&](const auto& entry) {

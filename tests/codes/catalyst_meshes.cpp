@@ -3,273 +3,23 @@
 //   catalyst_meshes KIND STEPS DOMAINS CONFIGURATION [WANTED]
 // Each rank has DOMAINS domains. Values are coordinates, so a stage that gets values together with
 // their places finds each one that is wrong. After each call all memory is overwritten and freed.
-// With WANTED, a path of catalyst_results, rank 0 prints its value after each step. If the variable
-// AWAITED names a file, the second step waits until it is there.
+// With WANTED, a path of catalyst_results, rank 0 prints its value after each step. Variables of
+// the environment: the second step waits until the file AWAITED is there; FIRST is the first step;
+// CHECKPOINT is a folder to save to in the last step, RESTART one to resume from; LEVELS is a
+// number of levels to announce; with SPLIT the simulation's ranks are those of a split of the
+// world.
 #include <mpi.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <catalyst.hpp>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <deque>
-#include <string>
-#include <vector>
+
+#include "catalyst_writer.hpp"
 
 namespace {
 
-using conduit_cpp::Node;
-using Triple = std::array<double, 3>;
-
-constexpr std::array<int, 3> whole = {8, 5, 4};  // cells
-constexpr Triple origin = {-1, 2, 0.25};
-constexpr double width = 0.5;
-/// The node itself: copies of a Node are copies of all that is in it.
-Node same(const Node& node) { return conduit_cpp::cpp_node(conduit_cpp::c_node(&node)); }
-
-const char* const axes[] = {"x", "y", "z"};
-
-#pragma pack(push, 4)
-/// As codes keep particles: members of other sizes between the coordinates.
-struct Packed {
-  double place[3];
-  int32_t number;
-};
-#pragma pack(pop)
-
-/// Memory that a step's node points at.
-struct Memory {
-  std::deque<std::vector<double>> reals;
-  std::deque<std::vector<float>> singles;
-  std::deque<std::vector<int64_t>> longs;
-  std::deque<std::vector<int32_t>> ints;
-  std::deque<std::vector<uint8_t>> bytes;
-  std::deque<std::vector<Packed>> packed;
-  template <class T>
-  static void spoil(std::deque<std::vector<T>>& all) {
-    for (auto& each : all) std::memset(each.data(), 0x5a, each.size() * sizeof(T));
-  }
-  ~Memory() {
-    spoil(reals), spoil(singles), spoil(longs), spoil(ints), spoil(bytes), spoil(packed);
-  }
-  double* put(std::vector<double> values) { return reals.emplace_back(std::move(values)).data(); }
-};
-
-/// A box of cells of the whole, with places of its points and centres of its cells.
-struct Grid {
-  std::array<int, 3> lo{}, cells{};
-  double size = width;
-  bool is_sheared = false;
-
-  [[nodiscard]] Triple place(double i, double j, double k) const {
-    const Triple at = {origin[0] + (lo[0] + i) * size, origin[1] + (lo[1] + j) * size,
-                       origin[2] + (lo[2] + k) * size};
-    if (!is_sheared) return at;
-    return {at[0] + 0.25 * at[1], at[1] + 0.125 * at[2], at[2]};
-  }
-  template <class F>
-  static void each(std::array<int, 3> count, F&& f) {
-    for (int k = 0; k < count[2]; ++k)
-      for (int j = 0; j < count[1]; ++j)
-        for (int i = 0; i < count[0]; ++i) f(i, j, k);
-  }
-  [[nodiscard]] std::vector<Triple> points() const {
-    std::vector<Triple> out;
-    each({cells[0] + 1, cells[1] + 1, cells[2] + 1},
-         [&](int i, int j, int k) { out.push_back(place(i, j, k)); });
-    return out;
-  }
-  [[nodiscard]] std::vector<Triple> centres() const {
-    std::vector<Triple> out;
-    each(cells, [&](int i, int j, int k) { out.push_back(place(i + 0.5, j + 0.5, k + 0.5)); });
-    return out;
-  }
-  [[nodiscard]] int64_t point(int i, int j, int k) const {
-    return i + int64_t{cells[0] + 1} * (j + int64_t{cells[1] + 1} * k);
-  }
-  [[nodiscard]] std::array<int64_t, 8> corners(int i, int j, int k) const {
-    return {point(i, j, k),
-            point(i + 1, j, k),
-            point(i + 1, j + 1, k),
-            point(i, j + 1, k),
-            point(i, j, k + 1),
-            point(i + 1, j, k + 1),
-            point(i + 1, j + 1, k + 1),
-            point(i, j + 1, k + 1)};
-  }
-};
-
-class Writer {
- public:
-  Writer(const Node& mesh, Memory& memory, int step)
-      : mesh_(same(mesh)), memory_(memory), step_(step) {}
-
-  /// Places of cells in four arrangements, numbers of four types, and places of points.
-  void fields(const std::vector<Triple>& centres, const std::vector<Triple>& points,
-              const std::string& topology = "topo") {
-    auto apart = field("apart", topology, "element");
-    auto joined = field("joined", topology, "element");
-    auto mixed = field("mixed", topology, "element");
-    auto number = field("number", topology, "element");
-    auto single = field("single", topology, "element");
-    auto small = field("small", topology, "element");
-    auto& together = memory_.reals.emplace_back();
-    auto& members = memory_.packed.emplace_back();
-    auto& floats = memory_.singles.emplace_back();
-    auto& little = memory_.bytes.emplace_back();
-    for (const auto& at : centres) {
-      Packed one{{at[0] + step_, at[1] + step_, at[2] + step_}, static_cast<int32_t>(8 * at[0])};
-      together.insert(together.end(), one.place, one.place + 3);
-      members.push_back(one);
-      floats.push_back(static_cast<float>(at[0] + step_));
-      little.push_back(static_cast<uint8_t>(8 * (at[2] + step_)));
-    }
-    const size_t count = centres.size();
-    for (int d = 0; d < 3; ++d) {
-      std::vector<double> along;
-      for (const auto& at : centres) along.push_back(at[static_cast<size_t>(d)] + step_);
-      apart["values"][axes[d]].set_external(memory_.put(along), count);
-      joined["values"][axes[d]].set_external(together.data() + d, count, 0, 3 * sizeof(double));
-      mixed["values"][axes[d]].set_external(&members.data()->place[d], count, 0, sizeof(Packed));
-    }
-    number["values"].set_external(&members.data()->number, count, 0, sizeof(Packed));
-    single["values"].set_external(floats.data(), count);
-    small["values"].set_external(little.data(), count);
-    single["units"] = "m";
-    if (!points.empty()) at_points(points, topology);
-  }
-  void at_points(const std::vector<Triple>& points, const std::string& topology = "topo") {
-    auto corner = field("corner", topology, "vertex");
-    std::vector<double> values;
-    for (const auto& at : points)
-      for (const double x : at) values.push_back(x + step_);
-    const double* data = memory_.put(values);
-    for (int d = 0; d < 3; ++d)
-      corner["values"][axes[d]].set_external(data + d, points.size(), 0, 3 * sizeof(double));
-  }
-  void uniform(const Grid& grid) {
-    auto coords = coordset("uniform");
-    const Triple first = grid.place(0, 0, 0);
-    for (int d = 0; d < 3; ++d) {
-      const auto a = static_cast<size_t>(d);
-      coords["dims"][std::string(1, static_cast<char>('i' + d))].set_int64(grid.cells[a] + 1);
-      coords["origin"][axes[d]].set_float64(first[a]);
-      coords["spacing"][std::string("d") + axes[d]].set_float64(grid.size);
-    }
-    topology("uniform");
-  }
-  void rectilinear(const Grid& grid) {
-    auto coords = coordset("rectilinear");
-    for (int d = 0; d < 3; ++d) {
-      const auto a = static_cast<size_t>(d);
-      std::vector<double> faces;
-      for (int i = 0; i <= grid.cells[a]; ++i) faces.push_back(stretched(grid.lo[a] + i, d));
-      const double* data = memory_.put(faces);
-      coords["values"][axes[d]].set_external(data, faces.size());
-    }
-    topology("rectilinear");
-  }
-  /// Faces get further apart along each axis.
-  static double stretched(int face, int axis) { return face * (1 + 0.125 * face) + axis; }
-  static std::vector<Triple> stretched_centres(const Grid& grid) {
-    std::vector<Triple> out;
-    Grid::each(grid.cells, [&](int i, int j, int k) {
-      const std::array<int, 3> at = {grid.lo[0] + i, grid.lo[1] + j, grid.lo[2] + k};
-      Triple centre;
-      for (int d = 0; d < 3; ++d)
-        centre[static_cast<size_t>(d)] = (stretched(at[static_cast<size_t>(d)], d) +
-                                          stretched(at[static_cast<size_t>(d)] + 1, d)) /
-                                         2;
-      out.push_back(centre);
-    });
-    return out;
-  }
-  void explicit_points(const std::vector<Triple>& points, bool are_joined) {
-    auto coords = coordset("explicit");
-    std::vector<double> together;
-    for (const auto& at : points) together.insert(together.end(), at.begin(), at.end());
-    const double* data = memory_.put(together);
-    for (int d = 0; d < 3; ++d) {
-      if (are_joined) {
-        coords["values"][axes[d]].set_external(data + d, points.size(), 0, 3 * sizeof(double));
-        continue;
-      }
-      std::vector<double> along;
-      for (const auto& at : points) along.push_back(at[static_cast<size_t>(d)]);
-      coords["values"][axes[d]].set_external(memory_.put(along), points.size());
-    }
-  }
-  Node topology(const std::string& type) {
-    auto topology = mesh_["topologies/topo"];
-    topology["type"] = type;
-    topology["coordset"] = "coords";
-    return topology;
-  }
-  void structured(const Grid& grid, bool has_origin) {
-    explicit_points(grid.points(), false);
-    auto topo = topology("structured");
-    for (int d = 0; d < 3; ++d) {
-      const std::string axis(1, static_cast<char>('i' + d));
-      topo["elements/dims"][axis].set_int32(grid.cells[static_cast<size_t>(d)]);
-      if (has_origin)
-        topo["elements/origin"][axis + "0"].set_int32(grid.lo[static_cast<size_t>(d)] + 3);
-    }
-  }
-  /// The same within arrays that are larger by a cell at every side.
-  void strided(Grid grid) {
-    Grid around = grid;
-    for (size_t a = 0; a < 3; ++a) --around.lo[a], around.cells[a] += 2;
-    explicit_points(around.points(), true);
-    auto topo = topology("structured");
-    for (int d = 0; d < 3; ++d)
-      topo["elements/dims"][std::string(1, static_cast<char>('i' + d))].set_int32(
-          grid.cells[static_cast<size_t>(d)]);
-    const auto strides_of = [&](int more) {
-      const int nx = around.cells[0] + more, ny = around.cells[1] + more;
-      return memory_.ints.emplace_back(std::vector<int32_t>{1, nx, nx * ny}).data();
-    };
-    const int32_t* ones = memory_.ints.emplace_back(std::vector<int32_t>{1, 1, 1}).data();
-    topo["elements/dims/offsets"].set_external(ones, 3);
-    topo["elements/dims/strides"].set_external(strides_of(1), 3);
-    fields(around.centres(), around.points());
-    auto all = mesh_["fields"];
-    for (conduit_index_t f = 0; f < all.number_of_children(); ++f) {
-      auto each = all[f];
-      each["offsets"].set_external(ones, 3);
-      each["strides"].set_external(strides_of(each["association"].as_string() == "vertex" ? 1 : 0),
-                                   3);
-    }
-  }
-  void ghosts(const char* name, const std::vector<uint8_t>& flags) {
-    auto ghost = field(name, "topo", "element");
-    ghost["values"].set_external(memory_.bytes.emplace_back(flags).data(), flags.size());
-  }
-  Node field(const std::string& name, const std::string& topology, const char* association) {
-    auto field = mesh_["fields"][name];
-    field["association"] = association;
-    field["topology"] = topology;
-    return field;
-  }
-  Node coordset(const char* type) {
-    auto coords = mesh_["coordsets/coords"];
-    coords["type"] = type;
-    return coords;
-  }
-  int64_t* longs(std::vector<int64_t> values) {
-    return memory_.longs.emplace_back(std::move(values)).data();
-  }
-  int32_t* ints(const std::vector<int64_t>& values) {
-    return memory_.ints.emplace_back(values.begin(), values.end()).data();
-  }
-
- private:
-  Node mesh_;
-  Memory& memory_;
-  int step_;
-};
+using namespace catalyst_meshes;
 
 Triple mean_of(const std::vector<Triple>& points, const std::vector<int64_t>& of) {
   Triple sum{};
@@ -440,12 +190,59 @@ void write(const std::string& kind, const Domain& domain, Writer& out) {
   MPI_Abort(MPI_COMM_WORLD, 2);
 }
 
+Grid sheared(Grid grid) {
+  grid.is_sheared = true;
+  return grid;
+}
+
+/// Hexahedra, and the quadrilaterals of their lowest faces as a topology of its own.
+void with_skin(Writer& out, Node mesh, const Grid& grid) {
+  hexahedra(out, grid);
+  std::vector<int64_t> connectivity;
+  std::vector<int64_t> numbers;
+  Grid::each({grid.cells[0], grid.cells[1], 1}, [&](int i, int j, int) {
+    const auto c = grid.corners(i, j, 0);
+    connectivity.insert(connectivity.end(), c.begin(), c.begin() + 4);
+    numbers.push_back(static_cast<int64_t>(1000 * grid.place(i + 0.5, j + 0.5, 0)[0]));
+  });
+  auto skin = mesh["topologies/skin"];
+  skin["type"] = "unstructured";
+  skin["coordset"] = "coords";
+  skin["elements/shape"] = "quad";
+  skin["elements/connectivity"].set_external(out.longs(connectivity), connectivity.size());
+  auto shear = out.field("shear", "skin", "element");
+  shear["values"].set_external(out.longs(numbers), numbers.size());
+}
+
+/// What Pillion does not take: all of a mesh, or a field of it.
+void write_wrong(const std::string& kind, const Domain& domain, Writer& out, Node mesh, int step) {
+  Grid grid = domain.slab();
+  const bool is_last = domain.number == domain.count - 1;
+  if (kind == "broken") {
+    hexahedra(out, grid);
+    if (step == 1 && is_last) mesh["topologies/topo/elements/shape"] = "dodecahedron";
+    return;
+  }
+  if (kind == "overlap" && !is_last) ++grid.cells[0];
+  if (kind == "uneven" && is_last) grid.size = width / 1.5;
+  out.uniform(grid);
+  out.fields(grid.centres(), grid.points());
+  if (kind == "displaced" && step == 1 && is_last)
+    mesh["coordsets/coords/origin/y"].set_float64(origin[1] + 0.1);
+  if (kind == "cylindrical") mesh["coordsets/coords/origin/r"].set_float64(0);
+  if (kind == "basis") mesh["fields/apart"].remove("association");
+  if (kind == "short") mesh["fields/apart/values/x"].set_external(out.ints({1, 2, 3}), 3);
+  if (kind == "differs" && is_last)
+    mesh["fields/number/values"].set(std::vector<float>(static_cast<size_t>(grid.cells[0]) * 20));
+}
+
 /// Slabs of the coarse level, and in the middle of each a finer box that moves with the step.
-void refined(Node&& data, const Domain& domain, Memory& memory, int step) {
+void refined(Node&& data, const Domain& domain, Memory& memory, int step, bool has_fine) {
   const Grid coarse = domain.slab();
   Grid fine{{2 * coarse.lo[0], 2 + 2 * (step % 3), 2}, {2 * coarse.cells[0], 4, 4}, width / 2};
   int level = 0;
   for (const Grid& grid : {coarse, fine}) {
+    if (level == 1 && !has_fine) return;
     const int number = domain.number + level * domain.count;
     auto mesh = data["domain_" + std::to_string(number)];
     mesh["state/domain_id"].set_int64(number);
@@ -465,9 +262,10 @@ void refined(Node&& data, const Domain& domain, Memory& memory, int step) {
 
 void put_channel(Node&& channel, const std::string& kind, int first, int domains, int all,
                  Memory& memory, int step) {
-  if (kind == "levels") {
+  if (kind == "levels" || kind == "growing") {
     channel["type"] = "amrmesh";
-    for (int d = first; d < first + domains; ++d) refined(channel["data"], {d, all}, memory, step);
+    for (int d = first; d < first + domains; ++d)
+      refined(channel["data"], {d, all}, memory, step, kind == "levels" || step > 0);
     return;
   }
   if (kind == "blocks") {
@@ -480,33 +278,39 @@ void put_channel(Node&& channel, const std::string& kind, int first, int domains
     }
     return;
   }
-  channel["type"] = "mesh";
+  static const std::vector<std::string> wrong = {"broken",      "displaced", "overlap", "uneven",
+                                                 "cylindrical", "basis",     "short",   "differs"};
+  const bool is_wrong = std::find(wrong.begin(), wrong.end(), kind) != wrong.end();
+  channel["type"] = kind == "files" ? "ioss" : "mesh";
   for (int d = first; d < first + domains; ++d) {
     if (kind == "holes" && d == all / 2) continue;
     auto mesh = domains == 1 ? channel["data"] : channel["data"]["domain_" + std::to_string(d)];
     Writer out(mesh, memory, step);
-    write(kind, {d, all}, out);
+    if (is_wrong) write_wrong(kind, {d, all}, out, same(mesh), step);
+    else if (kind == "skin") with_skin(out, same(mesh), sheared(Domain{d, all}.slab()));
+    else write(kind == "files" ? "uniform" : kind, {d, all}, out);
   }
 }
 
-int report(const char* call, catalyst_status status) {
+/// The simulation continues in any case, and ends as if nothing had happened.
+void report(const char* call, catalyst_status status) {
   if (status != catalyst_status_ok) std::printf("%s: status %d\n", call, static_cast<int>(status));
-  return status != catalyst_status_ok;
 }
 
-void show_result(const char* path, int step) {
+void show_result(const char* path, int step, int rank) {
   Node results;
   report("results", catalyst_results(conduit_cpp::c_node(&results)));
+  if (rank > 0) return;
   if (results.has_path(path))
     std::printf("result of step %d: %.17g\n", step, results[path].to_float64());
   else std::printf("no result of step %d\n", step);
 }
 
-void await(int step, int rank) {
+void await(int step, int rank, MPI_Comm comm) {
   const char* file = std::getenv("AWAITED");
   if (file == nullptr || step != 1) return;
   while (rank == 0 && access(file, F_OK) != 0) usleep(10000);
-  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Barrier(comm);
 }
 
 }  // namespace
@@ -516,9 +320,12 @@ int main(int argc, char** argv) {
   if (argc < 5) return 2;
   const std::string kind = argv[1];
   const int steps = std::atoi(argv[2]), domains = std::atoi(argv[3]);
-  int rank = 0, ranks = 1, failures = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const auto variable = [](const char* name) { return std::getenv(name); };
+  MPI_Comm comm = MPI_COMM_WORLD;
+  if (variable("SPLIT") != nullptr) MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &comm);
+  int rank = 0, ranks = 1;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &ranks);
   // With the first letter in upper case the first rank has no domain.
   const bool is_first_idle = kind.front() >= 'A' && kind.front() <= 'Z';
   std::string name = kind;
@@ -526,28 +333,33 @@ int main(int argc, char** argv) {
   const int place = is_first_idle ? rank - 1 : rank, workers = is_first_idle ? ranks - 1 : ranks;
 
   Node start;
-  start["catalyst/mpi_comm"].set_int64(MPI_Comm_c2f(MPI_COMM_WORLD));
+  start["catalyst/mpi_comm"].set_int64(MPI_Comm_c2f(comm));
   start["catalyst/scripts/analyses"] = argv[4];
-  failures += report("initialize", catalyst_initialize(conduit_cpp::c_node(&start)));
-  for (int step = 0; step < steps; ++step) {
-    await(step, rank);
+  start["catalyst/pillion/parameters/often"].set_int32(1);
+  if (const char* from = variable("RESTART")) start["catalyst/pillion/restart"] = from;
+  if (const char* levels = variable("LEVELS"))
+    start["catalyst/pillion/levels"].set_int32(std::atoi(levels));
+  report("initialize", catalyst_initialize(conduit_cpp::c_node(&start)));
+  const int first = variable("FIRST") == nullptr ? 0 : std::atoi(variable("FIRST"));
+  for (int step = first; step < first + steps; ++step) {
+    await(step, rank, comm);
     Memory memory;
     Node node;
     node["catalyst/state/timestep"].set_int64(step);
     node["catalyst/state/time"].set_float64(0.25 * step);
+    node["catalyst/pillion/scalars/dt"].set_float64(1 + step);
+    if (const char* folder = variable("CHECKPOINT"); folder != nullptr && step == first + steps - 1)
+      node["catalyst/pillion/checkpoint"] = folder;
     if (place >= 0)
       put_channel(node["catalyst/channels/grid"], name, place * domains, domains, workers * domains,
                   memory, step);
-    failures += report("execute", catalyst_execute(conduit_cpp::c_node(&node)));
-    if (argc > 5 && rank == 0) show_result(argv[5], step);
-    else if (argc > 5) {
-      Node results;
-      catalyst_results(conduit_cpp::c_node(&results));
-    }
+    report("execute", catalyst_execute(conduit_cpp::c_node(&node)));
+    if (argc > 5) show_result(argv[5], step, rank);
   }
   Node end;
-  failures += report("finalize", catalyst_finalize(conduit_cpp::c_node(&end)));
+  report("finalize", catalyst_finalize(conduit_cpp::c_node(&end)));
+  if (variable("SPLIT") != nullptr) MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize();
   std::printf("the simulation has ended\n");
-  return failures;
+  return 0;
 }

@@ -1,27 +1,33 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The Catalyst adapter under Catalyst itself: its own examples, its replay, and meshes of every
-kind of Blueprint. Values of these meshes are coordinates, which a stage compares with the places
-that arrive; counts, volumes and means are those of the whole body.
+"""Meshes of every kind of Blueprint, through Catalyst. Their values are coordinates, which a stage
+compares with the places that arrive; counts, volumes and means are those of the whole body.
 """
 
-import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import mpirun, read_table
+from conftest import read_table
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "conformance"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "conformance"))
 
-from cached_codes import built, needs_codes  # noqa: E402
-from scenes import SidecarJob, new_run  # noqa: E402
+from cached_codes import needs_codes
+from catalyst_runs import (
+    STEPS,
+    build_meshes,
+    expect_exact,
+    run_placed,
+    stage,
+)
 
 pytestmark = needs_codes
-STEPS = 3
+
+
+@pytest.fixture(scope="module")
+def meshes(tmp_path_factory) -> Path:
+    return build_meshes(tmp_path_factory.mktemp("meshes"))
 
 
 @pytest.fixture(autouse=True)
@@ -29,54 +35,6 @@ def python_of_stages(build, monkeypatch):
     """Sidecars of a separate job need it, too."""
     monkeypatch.setenv("PYTHONPATH", str(build / "python"))
     monkeypatch.setenv("PILLION_PYTHON", sys.executable)
-
-
-@pytest.fixture(scope="module")
-def catalyst() -> Path:
-    return built("catalyst", HERE / "build_catalyst.sh")
-
-
-@pytest.fixture(scope="module")
-def meshes(catalyst, tmp_path_factory) -> Path:
-    """The program catalyst_meshes."""
-    install, program = catalyst / "install", tmp_path_factory.mktemp("meshes") / "catalyst_meshes"
-    source = HERE / "catalyst_meshes.cpp"
-    flags = [f"-I{install}/include/catalyst-2.0", f"-L{install}/lib", "-lcatalyst"]
-    command = ["mpicxx", "-std=c++17", "-O1", source, *flags, f"-Wl,-rpath,{install}/lib"]
-    subprocess.run([*command, "-o", program], check=True)
-    return program
-
-
-def environment(build: Path, **more) -> dict:
-    return {
-        "CATALYST_IMPLEMENTATION_NAME": "pillion",
-        "CATALYST_IMPLEMENTATION_PATHS": build / "lib/catalyst",
-        **more,
-    }
-
-
-def configure(folder: Path, stages: str, head: str = "") -> str:
-    """The name of the run."""
-    run = new_run()
-    text = f"output: results\nrun: {run}\n{head}analyses:\n  a:\n    products_every: 1\n"
-    (folder / "run.yaml").write_text(f"{text}    stages:\n{stages}")
-    return run
-
-
-def stage(call: str, more: str = "") -> str:
-    return f"      - python: {{call: '{HERE / 'catalyst_places.py'}:{call}'{more}}}\n"
-
-
-def run_meshes(build, meshes, folder, kind, ranks=2, domains=1, *more, check=True, env=None):
-    arguments = (kind, STEPS, domains, "run.yaml", *more)
-    return mpirun(
-        ranks,
-        meshes,
-        *arguments,
-        env=environment(build, **(env or {})),
-        cwd=folder,
-        check=check,
-    )
 
 
 @dataclass(frozen=True)
@@ -117,37 +75,6 @@ KINDS = {
 }
 # Ranks, domains of each, where the stages run.
 PLACEMENTS = [(2, 1, ""), (1, 3, ""), (3, 1, "separate")]
-
-
-def run_placed(build, meshes, folder, stages, kind, placement):
-    ranks, domains, job = placement
-    if kind[0].isupper():
-        ranks += 1
-    head = "sidecars: {job: separate, when_full: wait}\n" if job else ""
-    run = configure(folder, stages, head)
-    if not job:
-        return run_meshes(build, meshes, folder, kind, ranks, domains)
-    go = folder / "go"
-    sidecars = SidecarJob(build, folder, run, 1)
-    try:
-        with ThreadPoolExecutor() as pool:
-            simulation = pool.submit(
-                run_meshes, build, meshes, folder, kind, ranks, domains, env={"AWAITED": go}
-            )
-            try:
-                sidecars.await_joined()
-            finally:
-                go.touch()
-            done = simulation.result()
-        sidecars.await_end()
-    finally:
-        sidecars.stop()
-    return done
-
-
-def expect_exact(table, column, count):
-    assert table[column].tolist() == [count] * STEPS
-    assert table["worst"].max() <= 1e-12
 
 
 @pytest.mark.parametrize("placement", PLACEMENTS, ids=str)
