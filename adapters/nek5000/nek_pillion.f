@@ -19,14 +19,12 @@
             integer(c_int) :: yes
           end function
           subroutine nek_begin_case(order, dimensions, flow, axis,
-     $        magnetic, solid, temperature, scalars, on_thermal,
-     $        restart)
+     $        magnetic, solid, temperature, scalars, on_thermal)
      $        bind(C, name='pillion_nek_begin_case')
-            import :: c_char, c_int
+            import :: c_int
             integer(c_int), value :: order, dimensions, flow, axis,
      $        magnetic, solid, temperature, scalars
             integer(c_int) :: on_thermal(*)
-            character(kind=c_char) :: restart(*)
           end subroutine
           subroutine nek_share(field, elements, components, x, y, z)
      $        bind(C, name='pillion_nek_share')
@@ -55,10 +53,10 @@
             integer(c_int), value :: step
             real(c_double), value :: time, dt
           end subroutine
-          subroutine nek_checkpoint(path)
+          subroutine nek_checkpoint(file)
      $        bind(C, name='pillion_nek_checkpoint')
             import :: c_char
-            character(kind=c_char) :: path(*)
+            character(kind=c_char) :: file(*)
           end subroutine
           subroutine nek_close() bind(C, name='pillion_nek_close')
           end subroutine
@@ -121,11 +119,10 @@
 ! Tells what the case computes. Meshes of temperature and scalars: iftmsh is true where the solid
 ! elements belong to them.
       subroutine nek_pillion_describe()
-      use nek_pillion, only: nek_begin_case, c_null_char
+      use nek_pillion, only: nek_begin_case
       include 'SIZE'
       include 'TOTAL'
       integer on_thermal(ldimt1)
-      character*133 from
 
       isolid = 0
       if (nelgt.gt.nelgv) isolid = 1
@@ -135,10 +132,9 @@
       enddo
       iheat = 0
       if (ifheat .and. idpss(1).ge.0) iheat = 1
-      from = trim(initc(1)) // c_null_char
       call nek_begin_case(lx1-1, ldim, merge(1,0,ifflow),
      $     merge(1,0,ifaxis), merge(1,0,ifmhd), isolid, iheat, npscal,
-     $     on_thermal, from)
+     $     on_thermal)
       end subroutine
 
 ! Shares Nek's arrays where they are; nothing is copied. The pressure of PnPn-2, and arrays of an
@@ -221,7 +217,6 @@
 
       if (.not.ifoutfld .or. abs(param(66)).ne.6 .or. ifreguo) return
       number = nopen(i_find_prefix('   ',1000),1)
-      write(name,'(a,a,i5.5,a)') trim(session), '0.f', number,
-     $                           '.pillion'
+      write(name,'(a,a,i5.5)') trim(session), '0.f', number
       call nek_checkpoint(trim(name)//c_null_char)
       end subroutine

@@ -12,17 +12,20 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "catalogue.hpp"
+#include "inputs.hpp"
 
 namespace pillion::nek5000 {
 
 namespace {
 
 constexpr const char* configuration = "pillion.yaml";
+constexpr const char* checkpoint_ending = ".pillion";  ///< behind the name of a field file
 
 pillion_session* session = nullptr;
 int rank = 0;  ///< in Nek's communicator
@@ -46,23 +49,16 @@ void warn(pillion_status status) {
   if (status != PILLION_OK) say(stderr, "WARNING: ", pillion_error_message());
 }
 
-// Whether Nek will run several cases at once, on parts of the ranks (neknek): SESSION.NAME then
-// begins with their number.
-bool are_coupled() {
-  std::ifstream file("SESSION.NAME");
-  int sessions = 0, lines = 0;
-  file >> sessions;
-  file.clear();
-  file.seekg(0);
-  for (std::string line; std::getline(file, line);) ++lines;
-  return lines > 2 && sessions > 1;
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 // Whether the run is to be analysed, as rank 0 finds in the folder where the program was started.
 bool is_wanted(MPI_Comm comm) {
   const char* elsewhere = std::getenv("PILLION_CONFIGURATION");
   int wanted = (elsewhere != nullptr && *elsewhere != '\0') || access(configuration, F_OK) == 0;
-  if (rank == 0 && wanted != 0 && are_coupled()) {
+  if (rank == 0 && wanted != 0 && are_coupled(text_of("SESSION.NAME"))) {
     say(stderr, "WARNING: ",
         "SESSION.NAME couples several cases (neknek), which the adapter does not analyse; they run "
         "without Pillion");
@@ -70,6 +66,25 @@ bool is_wanted(MPI_Comm comm) {
   }
   MPI_Bcast(&wanted, 1, MPI_INT, 0, comm);
   return wanted != 0;
+}
+
+// The checkpoint beside the field file from which Nek starts, if there is one and the configuration
+// names none; the same on every rank.
+std::string checkpoint_to_resume(MPI_Comm comm) {
+  std::string path;
+  if (rank == 0 && !names_restart(text_of(configuration))) {
+    const auto session = text_of("SESSION.NAME");
+    const auto folder = case_folder(session);
+    const auto file = start_file(text_of(folder + "/" + case_name(session) + ".par"));
+    path = file.empty() || file.front() == '/' ? file : folder + "/" + file;
+    if (!path.empty()) path += checkpoint_ending;
+    if (path.empty() || access(path.c_str(), F_OK) != 0) path.clear();
+  }
+  auto size = static_cast<int>(path.size());
+  MPI_Bcast(&size, 1, MPI_INT, 0, comm);
+  path.resize(static_cast<size_t>(size));
+  MPI_Bcast(path.data(), size, MPI_CHAR, 0, comm);
+  return path;
 }
 
 // Nek reads its inputs with the communicator of the simulation ranks; only then is the catalogue
@@ -80,6 +95,11 @@ void open(MPI_Comm comm) {
   const std::unique_ptr<pillion_options, void (*)(pillion_options*)> options(raw,
                                                                              &pillion_options_free);
   require(pillion_options_set_deferred(raw));
+  const auto checkpoint = checkpoint_to_resume(comm);
+  if (!checkpoint.empty()) {
+    require(pillion_options_set_restart(raw, checkpoint.c_str()));
+    say(stdout, "resumes from ", checkpoint.c_str());
+  }
   require(pillion_open_with(configuration, comm, raw, &session));
 }
 
@@ -111,8 +131,7 @@ int pillion_nek_is_open() { return session != nullptr ? 1 : 0; }
 /// Completes the opening, once Nek has read its inputs. `on_thermal` has an entry for the
 /// temperature and for each of `scalars`.
 void pillion_nek_begin_case(int order, int dimensions, int flow, int axis, int magnetic, int solid,
-                            int temperature, int scalars, const int* on_thermal,
-                            const char* /*restart*/) {
+                            int temperature, int scalars, const int* on_thermal) {
   Case of;
   of.order = order;
   of.dimensions = dimensions;
@@ -156,7 +175,10 @@ void pillion_nek_step(int step, double time, double dt) {
   else warn(status);
 }
 
-void pillion_nek_checkpoint(const char* path) { warn(pillion_checkpoint(session, path)); }
+/// Saves the analyses beside a field file.
+void pillion_nek_checkpoint(const char* file) {
+  warn(pillion_checkpoint(session, (file + std::string(checkpoint_ending)).c_str()));
+}
 
 void pillion_nek_close() {
   if (session == nullptr) return;

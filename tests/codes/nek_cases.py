@@ -151,14 +151,41 @@ def make(makenek: Path, root: Path, folder: Path, case: Case) -> None:
     assert (folder / "nek5000").exists(), done.stdout + done.stderr
 
 
+class Built:
+    """Cases that have been built, each in a folder, in which the plain program has run."""
+
+    def __init__(self, build: Path, folder: Path) -> None:
+        self.build, self.folder, self.built = build, folder, {}
+
+    def __call__(self, key: str) -> Path:
+        if key not in self.built:
+            self.built[key] = build_case(self.build, key, self.folder / key)
+            run_case(self.built[key], self.folder / f"{key}-plain", key, None, 2, "plain")
+        return self.built[key]
+
+    def plain_files(self, key: str) -> dict[str, bytes]:
+        return field_files(self.folder / f"{key}-plain")
+
+
+def field_files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.glob("*0.f?????")}
+
+
 def run_case(
-    folder: Path, to: Path, key: str, text: str | None, ranks: int, program="nek5000", **options
+    folder: Path,
+    to: Path,
+    key: str,
+    text: str | None,
+    ranks: int,
+    program: str = "nek5000",
+    session: str | None = None,
+    check: bool = True,
 ):
     """Runs a case in a folder of its own, with a pillion.yaml if there is a text."""
     case = CASES[key]
     if not to.exists():
         shutil.copytree(folder, to, ignore=shutil.ignore_patterns("plain"))
-    (to / "SESSION.NAME").write_text(f"{case.name}\n{to}/\n")
+    (to / "SESSION.NAME").write_text(session or f"{case.name}\n{to}/\n")
     if text is not None:
         (to / "pillion.yaml").write_text(text)
-    return mpirun(ranks, folder / program, cwd=to, timeout=120, **options)
+    return mpirun(ranks, folder / program, cwd=to, timeout=120, check=check)

@@ -14,7 +14,7 @@ from pymech.neksuite import readnek
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "conformance"))
 
 from cached_codes import needs_codes
-from nek_cases import CASES, build_case, run_case
+from nek_cases import CASES, Built, field_files, run_case
 
 pytestmark = needs_codes
 
@@ -27,17 +27,8 @@ THERMAL = ["thermal_number", "thermal_coordinates", "temperature"]
 
 
 @pytest.fixture(scope="module")
-def case_of(build, tmp_path_factory):
-    """Gives the folder of a case, in which the plain program has run; each is built once."""
-    folders = {}
-
-    def find(key: str) -> Path:
-        if key not in folders:
-            folders[key] = build_case(build, key, tmp_path_factory.mktemp("case") / key)
-            run_case(folders[key], folders[key].parent / "plain", key, None, 2, "plain")
-        return folders[key]
-
-    return find
+def built(build, tmp_path_factory) -> Built:
+    return Built(build, tmp_path_factory.mktemp("cases"))
 
 
 def configuration(mode: str, key: str) -> str:
@@ -141,14 +132,10 @@ def assert_as_nek_writes(run: Path, key: str) -> None:
     assert steps[-1] == CASES[key].steps and len(steps) > 1
 
 
-def field_files(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.glob("*0.f?????")}
-
-
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("key", CASES)
-def test_values_and_files_are_nek_own(case_of, tmp_path, key, mode):
-    folder = case_of(key)
+def test_values_and_files_are_nek_own(built, tmp_path, key, mode):
+    folder = built(key)
     run_case(folder, tmp_path / "run", key, configuration(mode, key), MODES[mode][1])
-    assert field_files(tmp_path / "run") == field_files(folder.parent / "plain")
+    assert field_files(tmp_path / "run") == built.plain_files(key)
     assert_as_nek_writes(tmp_path / "run", key)

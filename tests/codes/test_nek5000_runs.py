@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs of Nek5000 with Pillion in it: restarts, other placements, field files of `write_nek`, and
+what goes wrong."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import read_table
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "conformance"))
+
+from cached_codes import needs_codes
+from nek_cases import CASES, Built, field_files, run_case
+
+pytestmark = needs_codes
+
+SERIES = """
+output: results
+sidecars: {per_node: 1, when_full: wait}
+analyses:
+  a:
+    every: 2 steps
+    stages:
+      - statistics: {fields: [velocity, pressure]}
+      - autocorrelation: {field: pressure, lags: 2, fit_every: 5}
+      - uncertainty: {field: pressure}
+"""
+
+
+@pytest.fixture(scope="module")
+def built(build, tmp_path_factory) -> Built:
+    return Built(build, tmp_path_factory.mktemp("cases"))
+
+
+def start_from(run: Path, name: str, file: str) -> None:
+    par = run / f"{name}.par"
+    par.write_text(par.read_text().replace("[GENERAL]", f"[GENERAL]\nstartFrom = {file}"))
+
+
+def test_a_restart_continues_nek_and_its_analyses(built, tmp_path):
+    """Nek counts from 0 again; products have the steps 0 to 40, and means go on."""
+    folder, run = built("ethier_pnpn2"), tmp_path / "run"
+    run_case(folder, run, "ethier_pnpn2", SERIES, 3)
+    assert sorted(path.name for path in run.glob("*.pillion")) == [
+        "ethier0.f00001.pillion",
+        "ethier0.f00002.pillion",
+    ]
+    before = read_table(run / "results/a/statistics_velocity.csv")
+    start_from(run, "ethier", "ethier0.f00002")
+    done = run_case(folder, run, "ethier_pnpn2", None, 2)
+    assert f"resumes from {run}//ethier0.f00002.pillion" in done.stdout
+    found = read_table(run / "results/a/statistics_velocity.csv")
+    assert found["step"].tolist() == list(range(0, 41, 2))
+    np.testing.assert_allclose(found["time"], 1e-4 * found["step"], rtol=1e-12)
+    assert (found["mean_magnitude"][: len(before)] == before["mean_magnitude"]).all()
+    assert (np.diff(found["max_magnitude"]) < 0).all()  # it decays, across the restart too
+    means = read_table(run / "results/a/uncertainty_pressure.csv")
+    assert means["samples"].tolist() == [5, 10, 15, 20] and not means["missing"].any()
+    report = json.loads((run / "results/report.json").read_text())
+    assert report["run"]["continues"]
+
+
+def test_a_start_at_another_time_is_a_new_run(built, tmp_path):
+    folder, run = built("ethier_pnpn2"), tmp_path / "run"
+    run_case(folder, run, "ethier_pnpn2", SERIES, 3)
+    start_from(run, "ethier", "ethier0.f00002 time=0.0")
+    done = run_case(folder, run, "ethier_pnpn2", None, 3)
+    assert "resumes" not in done.stdout and "moved" in done.stderr
+    found = read_table(run / "results/a/statistics_velocity.csv")
+    assert found["step"].tolist() == list(range(0, 21, 2))
+
+
+HYBRID = """
+output: results
+sidecars: {per_node: 1, when_full: wait}
+analyses:
+  small:
+    every: 10 steps
+    stages:
+      - truncate: {fields: [velocity, pressure], error: 1e-3, at: simulation}
+      - encode: {fields: [velocity, pressure], at: sidecar}
+"""
+SEPARATE = """
+output: results
+sidecars: {job: separate, when_full: wait}
+analyses:
+  a:
+    every: 10 steps
+    stages: [statistics: {fields: [velocity, vorticity]}]
+"""
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "separate"])
+def test_field_files_are_the_same_in_other_modes(build, built, tmp_path, mode):
+    folder, run = built("ethier_pnpn2"), tmp_path / "run"
+    if mode == "hybrid":
+        run_case(folder, run, "ethier_pnpn2", HYBRID, 3)
+        assert len(list((run / "results/small/fluid_compressed").glob("fluid.0*.h5"))) == 3
+    else:
+        run.mkdir()
+        words = [build / "bin/pillion", "attach", "results", "--wait", "60"]
+        with subprocess.Popen(words, cwd=run, stderr=subprocess.PIPE, text=True) as sidecar:
+            shutil.copytree(folder, run, dirs_exist_ok=True)
+            run_case(folder, run, "ethier_pnpn2", SEPARATE, 2)
+            assert sidecar.wait(60) == 0
+        report = json.loads((run / "results/report.json").read_text())
+        assert report["sidecars"]["job"] == "separate"
+    assert field_files(run) == built.plain_files("ethier_pnpn2")
+
+
+FILES = """
+output: results
+analyses:
+  a:
+    every: EVERY steps
+    when: step > 0
+    stages: [write_nek: {fields: [velocity, pressure], name: copy, coordinates: each}]
+"""
+
+
+@pytest.mark.parametrize("key", ["ethier", "tgv"])
+def test_write_nek_writes_what_nek_writes(built, tmp_path, key):
+    """Byte by byte, where one rank has the elements in their order."""
+    folder, run, case = built(key), tmp_path / "run", CASES[key]
+    run_case(folder, run, key, FILES.replace("EVERY", str(case.every)), 1)
+    for number in range(1, case.steps // case.every + 1):
+        wanted = (run / f"{case.name}0.f{number:05}").read_bytes()
+        assert (run / f"results/a/copy_nek/copy0.f{number:05}").read_bytes() == wanted
+
+
+def test_mistakes_end_the_program_with_a_message(built, tmp_path):
+    folder, run = built("ethier"), tmp_path / "run"
+    text = SERIES.replace("field: pressure", "field: presure")
+    done = run_case(folder, run, "ethier", text, 3, check=False)
+    assert done.returncode != 0 and "presure" in done.stderr and "pressure" in done.stderr
+    assert "Starting time loop" not in done.stdout
+    done = run_case(folder, run, "ethier", "output: results\nanalysis: {}\n", 2, check=False)
+    assert done.returncode != 0 and "analysis" in done.stderr
+
+
+def test_coupled_cases_run_without_pillion(built, tmp_path):
+    folder, run = built("ethier"), tmp_path / "run"
+    shutil.copytree(folder, run)
+    (run / "pillion.yaml").write_text(SERIES)
+    # Nek itself ends, because it was compiled for one case.
+    session = f"2\nF\nethier\n{run}/\n1\nethier\n{run}/\n1\n"
+    done = run_case(folder, run, "ethier", None, 1, session=session, check=False)
+    assert "nsessmax" in done.stdout
+    assert "couples several cases (neknek)" in done.stderr
+    assert not (run / "results").exists()
