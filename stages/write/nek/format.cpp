@@ -69,7 +69,7 @@ std::string fortran_real(double value, int width, int digits) {
   const int exponent = value == 0 ? 0 : std::atoi(mantissa.c_str() + e + 1) + 1;
   mantissa.resize(e);
   mantissa.erase(std::remove(mantissa.begin(), mantissa.end(), '.'), mantissa.end());
-  std::snprintf(text, sizeof text, std::abs(exponent) < 100 ? "E%+03d" : "%+04d", exponent);
+  std::snprintf(text, sizeof text, "E%+03d", exponent);
   const std::string out = (std::signbit(value) ? "-0." : "0.") + mantissa + text;
   return std::string(std::max<size_t>(width, out.size()) - out.size(), ' ') + out;
 }

@@ -50,7 +50,8 @@ struct Header {
 constexpr int64_t header_size = 132;
 std::string header_text(const Header& header, const Places& places);
 
-/// A number as Fortran's edit descriptor Ew.d prints it: 0.ddd with d digits, and an exponent.
+/// A number as Fortran's edit descriptor Ew.d prints it: 0.ddd with d digits, and an exponent,
+/// which has its letter E with three digits too, because readers in C and Python need it.
 std::string fortran_real(double value, int width, int digits);
 
 /// The file that ParaView and VisIt open: the names of files whose numbers begin with 1.
