@@ -39,6 +39,8 @@ class Adapter {
   void finalize();
   /// Puts progress and the last rows of tables into the node of catalyst_results. [collective]
   void results(const ConduitApi& api, RawNode* params);
+  /// Whether it has begun MPI, for a program that does without.
+  [[nodiscard]] bool owns_mpi() const { return owns_mpi_; }
 
  private:
   void first_step(const Node& params, const StepAndTime& at);

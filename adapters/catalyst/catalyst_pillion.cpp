@@ -21,7 +21,12 @@ using pillion::catalyst::RawNode;
 constexpr int ok = 0;
 constexpr int first_failure = 200;
 
-std::unique_ptr<Adapter> adapter;
+/// Never destroyed: a rank that ends alone must not wait for the others in there. MPI_Finalize
+/// closes a session that the program has not closed.
+std::unique_ptr<Adapter>& adapter = *new std::unique_ptr<Adapter>;
+
+/// A program without MPI is one rank, which waits for no other.
+void close_at_exit() { adapter.reset(); }
 
 void print(const char* call, const char* problem) {
   std::fputs(fmt::format("pillion: error: {}: {}\n", call, problem).c_str(), stderr);
@@ -71,6 +76,7 @@ int initialize(const RawNode* params) {
                            "it was called twice; call catalyst_finalize first");
     const Node node(pillion::catalyst::loaded_conduit(), params);
     adapter = std::make_unique<Adapter>(pillion::catalyst::read_options(node));
+    if (adapter->owns_mpi()) std::atexit(close_at_exit);
   });
 }
 

@@ -18,13 +18,12 @@ def build_catalyst() -> Path:
     return built("catalyst", HERE / "build_catalyst.sh")
 
 
-def build_meshes(folder: Path) -> Path:
-    """The program catalyst_meshes."""
-    install, program = build_catalyst() / "install", folder / "catalyst_meshes"
-    source = HERE / "catalyst_meshes.cpp"
+def build_program(name: str, folder: Path) -> Path:
+    """A program of this folder that is linked with Catalyst."""
+    install, program = build_catalyst() / "install", folder / name
     flags = [f"-I{install}/include/catalyst-2.0", f"-L{install}/lib", "-lcatalyst"]
-    command = ["mpicxx", "-std=c++17", "-O1", source, *flags, f"-Wl,-rpath,{install}/lib"]
-    subprocess.run([*command, "-o", program], check=True)
+    command = ["mpicxx", "-std=c++17", "-O2", HERE / f"{name}.cpp", *flags]
+    subprocess.run([*command, f"-Wl,-rpath,{install}/lib", "-o", program], check=True)
     return program
 
 

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "conformance"))
 from cached_codes import needs_codes
 from catalyst_runs import (
     STEPS,
-    build_meshes,
+    build_program,
     expect_exact,
     run_placed,
     stage,
@@ -27,7 +27,7 @@ pytestmark = needs_codes
 
 @pytest.fixture(scope="module")
 def meshes(tmp_path_factory) -> Path:
-    return build_meshes(tmp_path_factory.mktemp("meshes"))
+    return build_program("catalyst_meshes", tmp_path_factory.mktemp("meshes"))
 
 
 @pytest.fixture(autouse=True)

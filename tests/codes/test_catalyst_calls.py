@@ -19,7 +19,7 @@ from cached_codes import needs_codes
 from catalyst_runs import (
     STEPS,
     build_catalyst,
-    build_meshes,
+    build_program,
     configure,
     environment,
     expect_exact,
@@ -35,7 +35,7 @@ STATISTICS = "      - statistics: {fields: [apart]}\n"
 
 @pytest.fixture(scope="module")
 def meshes(tmp_path_factory) -> Path:
-    return build_meshes(tmp_path_factory.mktemp("meshes"))
+    return build_program("catalyst_meshes", tmp_path_factory.mktemp("meshes"))
 
 
 @pytest.fixture(scope="module")
