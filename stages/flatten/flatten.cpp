@@ -157,6 +157,7 @@ class Flatten final : public stage::Stage {
                              (k - box.lo[2]) * array.strides[2];
           const double part =
               parts.any() ? whole * parts.of(i - box.lo[0], j - box.lo[1], k - box.lo[2]) : whole;
+          if (part == 0) return;  // the cell does not exist, and may hold anything
           if (f == 0) piece.weights[to] += part;
           for (int32_t c = 0; c < array.components; ++c)
             piece.values[to * width_ + first + static_cast<size_t>(c)] +=

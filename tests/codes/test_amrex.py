@@ -8,13 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cached_codes import built, needs_codes
+from amrex_build import amrex_of, program_of
+from cached_codes import needs_codes
 from conftest import mpirun, read_table
 from datasets import mesh_scene
 from pillion.datasets import open_plotfile
 from scenes import Placement
-
-HERE = Path(__file__).parent
 
 pytestmark = needs_codes
 
@@ -26,16 +25,21 @@ def run(*words) -> str:
 
 
 @pytest.fixture(scope="module")
-def amrex() -> Path:
-    return built("amrex", HERE / "build_amrex.sh", HERE / "write_plotfiles.cpp")
+def tools() -> Path:
+    return amrex_of() / "build/Tools/Plotfile"
+
+
+@pytest.fixture(scope="module")
+def write_plotfiles(build) -> Path:
+    return program_of(build, "write_plotfiles")
 
 
 # Formats: doubles, singles, singles with the bytes in IEEE's order. Versions: the heads of boxes.
 @pytest.mark.parametrize("version", [1, 2, 3, 4])
 @pytest.mark.parametrize(("form", "kind"), [(0, "f8"), (1, "f4"), (2, "f4")])
-def test_what_amrex_writes(amrex, tmp_path, form, kind, version):
+def test_what_amrex_writes(write_plotfiles, tmp_path, form, kind, version):
     path = tmp_path / "plt00042"
-    run(amrex / "write_plotfiles", f"out={path}", f"fmt={form}", f"ver={version}")
+    run(write_plotfiles, f"out={path}", f"fmt={form}", f"ver={version}")
     found = open_plotfile(path)
     found.expect_whole()
     assert (found.step, found.time, list(found.fields)) == (42, 3.5, ["phi", "psi"])
@@ -50,13 +54,12 @@ def test_what_amrex_writes(amrex, tmp_path, form, kind, version):
             np.testing.assert_array_equal(level.read(number, "psi"), -0.5 * i - j + k)
 
 
-def test_amrex_reads_what_the_stage_writes(amrex, build, tmp_path):
+def test_amrex_reads_what_the_stage_writes(tools, build, tmp_path):
     scene = mesh_scene("brick", {"a": "write_plotfile: {fields: [density, velocity]}"})
     paths = []
     for ranks, division in ((1, "slabs"), (3, "many")):
         results, _ = scene.run(build, tmp_path / division, Placement(ranks, 0, division))
         paths.append(results / "a/grid_plotfiles/plt000000001")
-    tools = amrex / "build/Tools/Plotfile"
     text = run(tools / "fextrema", paths[1])
     rows = {line.split()[0]: line.split()[1:] for line in text.splitlines() if line.strip()}
     values = scene.frames[1].values
@@ -83,9 +86,9 @@ analyses:
 """
 
 
-def test_replay_of_what_amrex_writes(amrex, build, tmp_path):
+def test_replay_of_what_amrex_writes(write_plotfiles, tools, build, tmp_path):
     path = tmp_path / "plt00042"
-    run(amrex / "write_plotfiles", f"out={path}", "fmt=2", "ver=4")
+    run(write_plotfiles, f"out={path}", "fmt=2", "ver=4")
     (tmp_path / "c.yaml").write_text(CONFIGURATION)
     mpirun(3, build / "bin/pillion", "replay", path, "c.yaml", cwd=tmp_path, timeout=60)
     # Leaf cells by brute force, all on the finer level.
@@ -99,5 +102,5 @@ def test_replay_of_what_amrex_writes(amrex, build, tmp_path):
     assert table["count"] == [is_fine.sum() + (~is_fine).sum() // 8]
     np.testing.assert_allclose(table["mean"], phi.mean(dtype=float), rtol=1e-14)
     written = tmp_path / "again/a/grid_plotfiles/plt000000042"
-    text = run(amrex / "build/Tools/Plotfile/fcompare", written, path)
+    text = run(tools / "fcompare", written, path)
     assert "PLOTFILE AGREE" in text and "level = 1" in text
