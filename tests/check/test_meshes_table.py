@@ -29,6 +29,7 @@ STAGES = {
     "histogram": "{field: a, range: auto, against: {field: b, range: auto}}",
     "average": "{field: a, onto: coarse, into: mean}",
     "slice": "{field: a, axis: x}",
+    "time_average": "{fields: [a]}",
     "autocorrelation": "{field: a}",
     "uncertainty": "{field: a}",
     "magnitude": "{field: v, into: speed}",

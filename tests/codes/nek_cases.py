@@ -24,6 +24,7 @@ class Case:
     name: str
     size: dict[str, str] = field(hash=False)  # parameters of SIZE that differ from the template
     par: dict[str, str] = field(default_factory=dict, hash=False)  # of the file NAME.par
+    usr: dict[str, str] = field(default_factory=dict, hash=False)  # replaced in the file NAME.usr
     steps: int = 20
     every: int = 10  # steps from one field file to the next
 
@@ -34,12 +35,20 @@ class Case:
 
 
 ETHIER = {"lx1": "8", "lxd": "12", "lelg": "32", "lhis": "1000"}
+END_OF_USERCHK = "time, uxerrl2, prerrl2,' L2 err'\n"
 CASES = {
     "ethier": Case(
         "short_tests/ethier", "ethier", ETHIER | {"lx2": "lx1-0"}, {"preconditioner": "semg_xxt"}
     ),
     "ethier_pnpn2": Case(
         "short_tests/ethier", "ethier", ETHIER | {"lx2": "lx1-2"}, {"preconditioner": "semg_xxt"}
+    ),
+    "ethier_avg_all": Case(
+        "short_tests/ethier",
+        "ethier",
+        ETHIER | {"lx2": "lx1-0"},
+        {"preconditioner": "semg_xxt"},
+        {END_OF_USERCHK: END_OF_USERCHK + "      call avg_all\n"},
     ),
     "eddy_uv": Case("examples/eddy_uv", "eddy_uv", {"ldim": "2", "lx2": "lx1-2", "lelg": "500"}),
     "tgv": Case(
@@ -131,6 +140,11 @@ def prepare_inputs(root: Path, folder: Path, case: Case) -> None:
         path = folder / f"{case.name}{ending}"
         if path.exists():
             path.write_text(edit(path.read_text(), case))
+    usr = (folder / f"{case.name}.usr").read_text()
+    for old, new in case.usr.items():
+        assert old in usr
+        usr = usr.replace(old, new)
+    (folder / f"{case.name}.usr").write_text(usr)
     if not (folder / f"{case.name}.ma2").exists():
         words = f"{case.name}\n0.2\n"
         genmap = root / "Nek5000/bin/genmap"

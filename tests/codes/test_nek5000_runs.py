@@ -155,6 +155,39 @@ def test_write_nek_writes_what_nek_writes(built, tmp_path, key):
         assert (run / f"results/a/copy_nek/copy0.f{number:05}").read_bytes() == wanted
 
 
+MEANS = """
+output: results
+sidecars: {per_node: 1, when_full: wait}
+analyses:
+  a:
+    stages:
+      - time_average: {fields: [velocity, pressure], moments: product, reset: true,
+                       output_every: 10, at: simulation}
+      - write_nek: {fields: [velocity_mean, pressure_mean, velocity_product, pressure_product],
+                    name: mean, at: sidecar}
+"""
+
+
+def test_averages_are_those_of_avg_all(built, tmp_path):
+    """Nek's own routine, which the case calls at every step, writes three files every ten steps."""
+    folder, run = built("ethier_avg_all"), tmp_path / "run"
+    run_case(folder, run, "ethier_avg_all", MEANS, 3)
+    assert field_files(run) == built.plain_files("ethier_avg_all")
+    for number in (1, 2):
+        found = readnek(str(run / f"results/a/mean_nek/mean0.f{number:05}"))
+        assert found.istep == 10 * number
+        averages, squares, products = (
+            readnek(str(run / f"{prefix}ethier0.f{number:05}")) for prefix in ("avg", "rms", "rm2")
+        )
+        for n, element in enumerate(found.elem):
+            tolerance = {"rtol": 1e-13, "atol": 1e-13}
+            np.testing.assert_allclose(element.scal[0], averages.elem[n].pres[0], **tolerance)
+            np.testing.assert_allclose(element.vel, averages.elem[n].vel, **tolerance)
+            np.testing.assert_allclose(element.scal[1:4], squares.elem[n].vel, **tolerance)
+            np.testing.assert_allclose(element.scal[4:7], products.elem[n].vel, **tolerance)
+            np.testing.assert_allclose(element.scal[7], squares.elem[n].pres[0], **tolerance)
+
+
 def test_mistakes_end_the_program_with_a_message(built, tmp_path):
     folder, run = built("ethier"), tmp_path / "run"
     text = SERIES.replace("field: pressure", "field: presure")

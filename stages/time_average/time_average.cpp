@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The stage `time_average`: means over time of fields at each cell, element or point, and their
+// second moments, as fields for later stages. See README.md here.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <pillion/stage.hpp>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "../common/cells.hpp"
+#include "../common/elements.hpp"
+#include "../common/options.hpp"
+#include "../common/places.hpp"
+#include "moments.hpp"
+
+namespace pillion::stages::time_average {
+namespace {
+
+enum class Moments { covariance, product, none };
+
+class TimeAverage final : public stage::Stage {
+ public:
+  explicit TimeAverage(stage::Setup& setup);
+
+  void run(stage::Step& step) override;
+  void save(stage::State& state) const override;
+  void restore(stage::State& state) override;
+
+ private:
+  /// A field that is made: the mean of one, or moments of pairs that begin with number `first`.
+  struct Made {
+    int32_t output = 0, components = 0;
+    bool is_mean = true;
+    int32_t first = 0;
+  };
+
+  void read_fields(const stage::Setup& setup);
+  [[nodiscard]] size_t add_field(const stage::Setup& setup, const stage::Value& list,
+                                 const std::string& name);
+  void make(const stage::Setup& setup, const std::string& name, const Pairs& pairs, size_t like,
+            const std::string& units);
+  void make_moments(const stage::Setup& setup);
+  [[nodiscard]] std::vector<int64_t> parameters() const;
+  [[nodiscard]] size_t width() const {
+    return (static_cast<size_t>(quantities_) + pairs_.size()) * points_;
+  }
+  [[nodiscard]] double weight_of(const stage::Step& step);
+  void follow(const stage::Step& step);
+  void take(const stage::Step& step, double weight);
+  void produce(const stage::Step& step);
+  void note(const stage::Step& step);
+
+  std::vector<std::string> names_;
+  std::vector<pillion_field_description> fields_;
+  std::vector<int32_t> first_;  ///< number of each field's first component among all
+  int32_t quantities_ = 0;
+  Pairs pairs_;
+  std::vector<Made> made_;
+  size_t points_ = 1;
+  Moments moments_;
+  bool by_time_, resets_;
+  int64_t output_every_, from_step_;
+  int32_t input_ = 0;
+
+  Places places_;
+  std::vector<int64_t> keys_;    ///< of cells or elements
+  std::vector<double> records_;  ///< of each of them: means, then sums for each pair
+  bool must_follow_ = false;     ///< records are those of a checkpoint
+  double weight_ = 0;            ///< of all samples
+  int64_t samples_ = 0, since_output_ = 0;
+  double begin_ = std::numeric_limits<double>::quiet_NaN();   ///< time from which averages count
+  double before_ = std::numeric_limits<double>::quiet_NaN();  ///< time of the sample before
+  std::vector<int64_t> steps_, counts_;
+  std::vector<double> times_, begins_;
+};
+
+TimeAverage::TimeAverage(stage::Setup& setup)
+    : moments_(static_cast<Moments>(choice(setup["moments"], {"covariance", "product", "none"}))),
+      by_time_(choice(setup["weights"], {"time", "equal"}) == 0),
+      resets_(setup["reset"].boolean()),
+      output_every_(integer_from(setup["output_every"], 1)),
+      from_step_(setup["from_step"].integer()) {
+  read_fields(setup);
+  auto inputs = names_;
+  if (fields_[0].mesh_kind == PILLION_SPECTRAL) {
+    const auto number =
+        field_of(setup, "key", 1, Numbers::integer, "averages on a spectral mesh need it");
+    if (std::string(number.mesh) != fields_[0].mesh || number.centering != PILLION_CELL)
+      setup["key"].fail("field '" + setup["key"].text() +
+                        "' does not number the elements of mesh '" + fields_[0].mesh + "'");
+    inputs.push_back(setup["key"].text());
+  }
+  input_ = setup.input(blocks_of_cells(fields_[0], inputs));
+  for (size_t f = 0; f < fields_.size(); ++f) {
+    const int32_t components = fields_[f].components;
+    made_.push_back({setup.output(names_[f] + "_mean", names_[f], PILLION_FLOAT64, components,
+                                  fields_[f].units),
+                     components, true, first_[f]});
+  }
+  if (moments_ != Moments::none) make_moments(setup);
+  else if (setup["pairs"].size() > 0) setup["pairs"].fail("pairs need `moments`");
+  // Records, and again when blocks move.
+  const auto numbers = static_cast<double>(quantities_) + static_cast<double>(pairs_.size());
+  setup.memory(2 * 8 * numbers / bytes_of(setup, names_));
+  setup.product("time_average_" + names_[0] + ".csv");
+}
+
+size_t TimeAverage::add_field(const stage::Setup& setup, const stage::Value& list,
+                              const std::string& name) {
+  const auto field = setup.field(name, list);
+  if (!stage::is_real(field.type)) list.fail("field '" + name + "' has integers; reals are needed");
+  if (is_unstructured(field) && field.centering == PILLION_POINT)
+    list.fail("field '" + name + "' has values at points of mesh '" + field.mesh +
+              "', and blocks share points. Follow the means over cells, which `average` makes");
+  if (!has_boxes(field) && !has_placed_points(field) && field.mesh_kind != PILLION_SPECTRAL)
+    list.fail("field '" + name + "' has no cells and no elements");
+  if (!fields_.empty() &&
+      (std::string(field.mesh) != fields_[0].mesh || field.centering != fields_[0].centering))
+    list.fail("fields '" + names_[0] + "' and '" + name +
+              "' are not at the same places of one mesh; average them in two stages");
+  names_.push_back(name);
+  fields_.push_back(field);
+  first_.push_back(quantities_);
+  quantities_ += field.components;
+  return fields_.size() - 1;
+}
+
+void TimeAverage::read_fields(const stage::Setup& setup) {
+  const auto list = setup["fields"];
+  for (const auto& name : list.texts()) {
+    if (std::find(names_.begin(), names_.end(), name) != names_.end())
+      list.fail("field '" + name + "' is listed twice");
+    (void)add_field(setup, list, name);
+  }
+  if (names_.empty()) list.fail("no fields are listed");
+  points_ = static_cast<size_t>(points_of(fields_[0]));
+}
+
+void TimeAverage::make(const stage::Setup& setup, const std::string& name, const Pairs& pairs,
+                       size_t like, const std::string& units) {
+  const auto components = static_cast<int32_t>(pairs.size());
+  const char* ending = moments_ == Moments::covariance ? "_covariance" : "_product";
+  made_.push_back({setup.output(name + ending, names_[like], PILLION_FLOAT64, components, units),
+                   components, false, static_cast<int32_t>(pairs_.size())});
+  pairs_.insert(pairs_.end(), pairs.begin(), pairs.end());
+}
+
+void TimeAverage::make_moments(const stage::Setup& setup) {
+  const auto product = [&](size_t a, size_t b) {
+    const std::string x = fields_[a].units, y = fields_[b].units;
+    if (x.empty() || y.empty()) return x + y;
+    return a == b ? "(" + x + ")^2" : "(" + x + ") (" + y + ")";
+  };
+  for (size_t f = 0; f < fields_.size(); ++f)
+    make(setup, names_[f], pairs_within(first_[f], fields_[f].components), f, product(f, f));
+  const auto pairs = setup["pairs"];
+  for (int64_t n = 0; n < pairs.size(); ++n) {
+    const auto two = pairs[n].texts();
+    if (two.size() != 2) pairs[n].fail("expected two fields, such as [velocity, temperature]");
+    std::vector<size_t> at;
+    for (const auto& name : two) {
+      const auto found = std::find(names_.begin(), names_.end(), name);
+      if (found == names_.end()) pairs[n].fail("field '" + name + "' is not listed in `fields`");
+      at.push_back(static_cast<size_t>(found - names_.begin()));
+    }
+    if (at[0] == at[1]) pairs[n].fail("moments of a field with itself are made for every field");
+    make(setup, two[0] + "_" + two[1],
+         pairs_between(first_[at[0]], fields_[at[0]].components, first_[at[1]],
+                       fields_[at[1]].components),
+         at[0], product(at[0], at[1]));
+  }
+}
+
+void TimeAverage::run(stage::Step& step) {
+  if (step.index() < from_step_ || step.coarsening(fields_[0].mesh) != 1) return step.withhold();
+  follow(step);
+  const double weight = weight_of(step);
+  if (weight > 0) {
+    take(step, weight);
+    weight_ += weight;
+    ++samples_;
+    ++since_output_;
+  }
+  if (weight <= 0 || since_output_ < output_every_) return step.withhold();
+  produce(step);
+  note(step);
+  since_output_ = 0;
+  if (!resets_) return;
+  std::fill(records_.begin(), records_.end(), 0.0);
+  weight_ = 0;
+  samples_ = 0;
+  begin_ = before_;
+}
+
+// By time a sample stands for the time since the one before, and the first one for none.
+double TimeAverage::weight_of(const stage::Step& step) {
+  const double before = std::exchange(before_, step.time());
+  if (std::isnan(begin_)) begin_ = step.time();
+  if (!by_time_) return 1;
+  return std::isnan(before) ? 0 : step.time() - before;
+}
+
+// Sees to it that records are those of the cells or elements that are here now.
+void TimeAverage::follow(const stage::Step& step) {
+  const bool are_known = places_.are_of(step, input_);
+  Places now = are_known ? std::move(places_) : Places(step, input_, fields_[0]);
+  std::vector<int32_t> moved{must_follow_ || (!are_known && !(now == places_)) ? 1 : 0};
+  step.sum(std::span(moved));
+  places_ = std::move(now);
+  if (moved[0] == 0) return;
+  auto wanted = places_.unit_keys();
+  if (samples_ > 0)
+    records_ = step.fetch(std::span<const int64_t>(keys_), std::span<const double>(records_),
+                          width(), wanted);
+  else records_.assign(width() * wanted.size(), 0.0);
+  keys_ = std::move(wanted);
+  must_follow_ = false;
+}
+
+void TimeAverage::take(const stage::Step& step, double weight) {
+  std::vector<double> values(static_cast<size_t>(quantities_) * points_), scratch(values.size());
+  const Weights weights{weight_, weight};
+  size_t record = 0;
+  for (int32_t b = 0; b < step.block_count(input_); ++b) {
+    const auto block = step.block(input_, b);
+    for (int64_t unit = 0; unit < places_.units(b); ++unit, ++record) {
+      double* to = values.data();
+      for (size_t f = 0; f < fields_.size(); ++f) {
+        const auto array = unfolded(block[static_cast<int32_t>(f)], fields_[f]);
+        array.visit([&](const auto* data) {
+          for (int32_t c = 0; c < fields_[f].components; ++c) {
+            const auto* from = data + places_.offset(b, unit, array) + c * array.strides[3];
+            for (size_t p = 0; p < points_; ++p)
+              *to++ = static_cast<double>(from[static_cast<int64_t>(p) * array.strides[0]]);
+          }
+        });
+      }
+      take_sample(weights, points_, pairs_, values,
+                  std::span(records_).subspan(record * width(), width()), scratch);
+    }
+  }
+}
+
+void TimeAverage::produce(const stage::Step& step) {
+  for (const auto& made : made_) {
+    size_t record = 0;
+    for (int32_t b = 0; b < step.block_count(input_); ++b) {
+      auto* out = step.produce<double>(made.output, input_, b);
+      const auto components = static_cast<size_t>(made.components);
+      // Cells that are copies have no averages.
+      if (is_unstructured(fields_[0]))
+        std::fill_n(out, static_cast<size_t>(step.block(input_, b).count()) * components,
+                    std::numeric_limits<double>::quiet_NaN());
+      for (int64_t unit = 0; unit < places_.units(b); ++unit, ++record) {
+        const double* means = records_.data() + record * width();
+        const double* sums = means + static_cast<size_t>(quantities_) * points_;
+        const auto at = static_cast<size_t>(places_.position(b, unit)) * components * points_;
+        for (size_t c = 0; c < components; ++c)
+          for (size_t p = 0; p < points_; ++p) {
+            const size_t number = static_cast<size_t>(made.first) + c;
+            double value = 0;
+            if (made.is_mean) {
+              value = means[number * points_ + p];
+            } else {
+              value = sums[number * points_ + p] / weight_;
+              const auto& [x, y] = pairs_[number];
+              if (moments_ == Moments::product)
+                value += means[static_cast<size_t>(x) * points_ + p] *
+                         means[static_cast<size_t>(y) * points_ + p];
+            }
+            out[at + c * points_ + p] = value;
+          }
+      }
+    }
+  }
+}
+
+void TimeAverage::note(const stage::Step& step) {
+  steps_.push_back(step.index());
+  times_.push_back(step.time());
+  begins_.push_back(begin_);
+  counts_.push_back(samples_);
+  stage::Table table("time_average_" + names_[0], "Averages over time of " + names_[0]);
+  const auto units = step.units("time");
+  table.column("step", "", steps_).column("time", units, times_).column("begin", units, begins_);
+  step.write(table.column("samples", "", counts_));
+}
+
+std::vector<int64_t> TimeAverage::parameters() const {
+  std::vector<int64_t> out{quantities_, static_cast<int64_t>(points_), by_time_ ? 1 : 0,
+                           resets_ ? 1 : 0, from_step_};
+  for (const auto& [a, b] : pairs_) out.insert(out.end(), {a, b});
+  return out;
+}
+
+void TimeAverage::save(stage::State& state) const {
+  state.save("parameters", parameters());
+  state.save("records", std::span<const int64_t>(keys_), std::span<const double>(records_),
+             width());
+  state.save("weights", std::vector<double>{weight_, begin_, before_});
+  state.save("samples", std::vector<int64_t>{samples_, since_output_});
+  state.save("steps", steps_);
+  state.save("times", times_);
+  state.save("begins", begins_);
+  state.save("counts", counts_);
+}
+
+void TimeAverage::restore(stage::State& state) {
+  if (state.load<int64_t>("parameters") != parameters())
+    throw Error(ErrorCode::Configuration,
+                "saved with other fields, pairs, weights or steps to leave out than those of this "
+                "run; its averages cannot be continued");
+  std::tie(keys_, records_) = state.load<double>("records", width());
+  const auto weights = state.load<double>("weights");
+  const auto samples = state.load<int64_t>("samples");
+  weight_ = weights.at(0), begin_ = weights.at(1), before_ = weights.at(2);
+  samples_ = samples.at(0), since_output_ = samples.at(1);
+  steps_ = state.load<int64_t>("steps");
+  times_ = state.load<double>("times");
+  begins_ = state.load<double>("begins");
+  counts_ = state.load<int64_t>("counts");
+  must_follow_ = true;
+}
+
+const pillion_parameter parameters[] = {
+    {"fields", "list of fields", nullptr,
+     "Fields of reals at the same places of one mesh: cells of any mesh, or a spectral one"},
+    {"moments", "covariance | product | none", "covariance",
+     "Of all pairs of a field's components: means of products of deviations, or of values"},
+    {"pairs", "list of pairs of fields", "[]", "Fields whose components are paired, too"},
+    {"weights", "time | equal", "time",
+     "Of samples: time passed since the one before, or all equal"},
+    {"output_every", "integer", "10", "Samples from one output to the next"},
+    {"reset", "true | false", "false", "Begin again after each output"},
+    {"from_step", "integer", "0", "First step that is taken; leaves out how the flow begins"},
+    {"key", "field", "number", "Integer field that numbers elements; read only on a spectral mesh"},
+};
+
+}  // namespace
+}  // namespace pillion::stages::time_average
+
+PILLION_STAGE(pillion::stages::time_average::TimeAverage, "time_average",
+              "Averages over time of fields at each place, and their second moments, as new fields",
+              pillion::stages::time_average::parameters)
