@@ -155,6 +155,30 @@ def test_write_nek_writes_what_nek_writes(built, tmp_path, key):
         assert (run / f"results/a/copy_nek/copy0.f{number:05}").read_bytes() == wanted
 
 
+LIVE = """
+output: results
+analyses:
+  a:
+    every: 10 steps
+    stages: [statistics: {fields: [velocity, pressure]}]
+"""
+
+
+def test_a_replay_of_field_files_gives_the_tables_of_the_run(build, built, tmp_path):
+    """With the run's own configuration, which has no catalogue."""
+    folder, run = built("ethier_pnpn2"), tmp_path / "run"
+    run_case(folder, run, "ethier_pnpn2", LIVE, 2)
+    words = ["replay", "--output", "again", *sorted(run.glob("ethier0.f?????")), "pillion.yaml"]
+    subprocess.run([build / "bin/pillion", *words], cwd=run, check=True, timeout=60)
+    for field in ("velocity", "pressure"):
+        live = read_table(run / f"results/a/statistics_{field}.csv")
+        again = read_table(run / f"again/a/statistics_{field}.csv")
+        assert again["step"].tolist() == [10, 20]
+        for name, values in again.columns.items():
+            tolerance = 1e-12 if name.startswith(("mean", "rms", "stand", "vol", "time")) else 0
+            np.testing.assert_allclose(values, live[name][1:], rtol=tolerance, err_msg=name)
+
+
 MEANS = """
 output: results
 sidecars: {per_node: 1, when_full: wait}

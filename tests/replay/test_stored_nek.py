@@ -122,6 +122,25 @@ def test_values(build, tmp_path, axes, wdsz, endian, ranks, sidecars):
     assert table["mean"][1] == pytest.approx(1 + lx / 2 * ly**2 / 3, rel=tolerance)
 
 
+@pytest.mark.parametrize("axes", [2, 3])
+def test_files_bring_their_catalogue(build, tmp_path, axes):
+    """Coordinates are those of a file before the first one that is analysed."""
+    for step in range(3):
+        writenek(str(tmp_path / f"case0.f{step + 1:05}"), make(axes, step, 8, "little"))
+    text = "output: results\nanalyses:\n  a:\n    every: 20 steps\n"
+    text += "    stages: [statistics: {fields: [velocity, scalar_2]}]\n"
+    (tmp_path / "c.yaml").write_text(text)
+    replay(build, tmp_path, 2, "--steps", "10..20", tmp_path, "c.yaml")
+    table = read_table(tmp_path / "results/a/statistics_scalar_2.csv")
+    lx, ly, lz = (*LENGTHS[:axes], 1.0, 1.0)[:3]
+    assert table["step"].tolist() == [20]
+    assert table["mean"][0] == pytest.approx(1 + lx / 2 * ly**2 / 3, rel=1e-12)
+    assert table["volume"][0] == pytest.approx(lx * ly * lz, rel=1e-12)
+    (tmp_path / "c.yaml").write_text(text.replace("scalar_2", "scalar_3"))
+    done = replay(build, tmp_path, 1, "--output", "other", tmp_path, "c.yaml", check=False)
+    assert done.returncode == 1 and "scalar_3" in done.stderr
+
+
 def split(path: Path, data: HexaData, files: int) -> None:
     """Writes a step to several files, as Nek5000 does."""
     for number in range(files):

@@ -8,7 +8,7 @@ and then the fields, each element by element. Several files may make up a step.
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -157,6 +157,28 @@ def parts_of(path: Path) -> list[NekPart]:
             f"{first.elements_of_all}"
         )
     return out
+
+
+def catalogue_of_nek(paths: Iterable[str]) -> str:
+    """YAML with the mesh and the fields of such files among others.
+
+    Names are those of the Nek5000 adapter, so a configuration needs analyses alone. "" if there are
+    no such files, or if they have different elements.
+    """
+    parts = [_parts(Path(path)) for path in paths if is_nek(Path(path).name)]
+    if not parts or any(part.points != parts[0].points for part in parts):
+        return ""
+    fields = {name: count for part in parts for name, count in part.fields.items()}
+    entries = [f"kind: spectral, order: {parts[0].points[0] - 1}, dimensions: {parts[0].axes}"]
+    if COORDINATES in fields:
+        entries.append(f"coordinates: {COORDINATES}")
+    lines = ["meshes:", f"  fluid: {{{', '.join(entries)}}}", "fields:"]
+    lines.append(f"  {NUMBER}: {{mesh: fluid, type: int32, centering: cell}}")
+    lines += [
+        f"  {name}: {{mesh: fluid, type: float64, components: {count}}}"
+        for name, count in fields.items()
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def index_of_nek(path: Path) -> RawIndex:

@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from pillion.datasets.nek_files import COORDINATES, catalogue_of_nek
 from pillion.datasets.raw_blocks import RawField
 from pillion.errors import Error
 from pillion.insitu.catalogue import Field
@@ -36,7 +37,10 @@ def make_plan(
     wholes = {
         name: fields[name] for name, of in assembled.items() if not used.keys().isdisjoint(of)
     }
-    search = Search(names, used | wholes, options.steps, _coordinates(entries))
+    named = _coordinates(entries)
+    if "coordinates: " in catalogue_of_nek(files):
+        named.add(COORDINATES)
+    search = Search(names, used | wholes, options.steps, named)
     for file in files:
         search.look_into(file)
     if search.coarse:

@@ -12,6 +12,7 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from pillion.datasets.nek_files import catalogue_of_nek
 from pillion.errors import Error
 from pillion.insitu.catalogue import Field
 from pillion.insitu.opening import load_core
@@ -121,18 +122,22 @@ def _run(words: list[str], voice: Voice, world: "MPI.Comm") -> int:
 
 
 def _open(options: Options, voice: Voice, world: "MPI.Comm") -> Session:
-    def said() -> dict[str, str]:
-        expect_elsewhere(find_files(options.files), options.configuration, options.output)
-        return gather_about(options.files, options.about).parameters
+    def said() -> tuple[dict[str, str], str]:
+        files = find_files(options.files)
+        expect_elsewhere(files, options.configuration, options.output)
+        about = gather_about(options.files, options.about)
+        return about.parameters, catalogue_of_nek(files)
 
     together(world, load_core)  # which may be missing on one node alone
-    parameters = from_first(world, said) | options.parameters
+    of_files, catalogue = from_first(world, said)
+    parameters = of_files | options.parameters
     output = {"output": _quoted(options.output)} if options.output else {}
     return open_session(
         options.configuration,
         world,
         parameters=parameters,
         overrides=_OVERRIDES | output,
+        catalogue=catalogue,
         log=voice.log,
         serve=False,
     )
