@@ -21,6 +21,14 @@ run(
   --prefix
   ${prefix}
 )
+
+# Nek5000 is not there, but what builds its cases finds its own files.
+run(${prefix}/bin/pillion-makenek --help)
+foreach(file IN ITEMS nek_pillion.f pillion.mk)
+  if(NOT EXISTS ${prefix}/share/pillion/nek5000/${file})
+    message(FATAL_ERROR "${file} of the Nek5000 adapter was not installed")
+  endif()
+endforeach()
 run(
   ${CMAKE_COMMAND}
   -S
