@@ -163,6 +163,22 @@ module pillion_c
       integer(c_int32_t) :: status
     end function
 
+    function c_count_scalars(session, count) result(status) bind(C, name='pillion_count_scalars')
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: session
+      integer(c_int32_t), intent(inout) :: count
+      integer(c_int32_t) :: status
+    end function
+
+    function c_get_scalar_name(session, number, name) result(status) &
+      bind(C, name='pillion_get_scalar_name')
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: session
+      integer(c_int32_t), value :: number
+      type(c_ptr), intent(inout) :: name
+      integer(c_int32_t) :: status
+    end function
+
     ! ---- sharing ----
 
     function c_share_box_typed(session, field, block, lo, hi, data, type) result(status) &

@@ -6,8 +6,8 @@ module pillion_sessions
   use, intrinsic :: iso_fortran_env, only: int32, int64, real32, real64
   use mpi_f08, only: MPI_Comm
   use pillion_c, only: &
-    c_checkpoint, c_close, c_communicator_fortran, c_configure, c_count_fields, c_field, &
-    c_get_field, c_get_progress, c_is_due, c_is_enabled, c_offer_catalogue, &
+    c_checkpoint, c_close, c_communicator_fortran, c_configure, c_count_fields, c_count_scalars, &
+    c_field, c_get_field, c_get_progress, c_get_scalar_name, c_is_due, c_is_enabled, c_offer_catalogue, &
     c_open_with_fortran, c_ready, c_report_path, c_serve, c_set_parameter, c_step, c_version, &
     pillion_progress
   use pillion_opening_options, only: pillion_options
@@ -15,8 +15,8 @@ module pillion_sessions
   implicit none
   private
   public :: pillion_checkpoint, pillion_close, pillion_communicator, pillion_configure, &
-    pillion_count_fields, pillion_field, pillion_get_field, pillion_get_progress, &
-    pillion_is_due, pillion_is_enabled, pillion_offer_catalogue, pillion_open, &
+    pillion_count_fields, pillion_count_scalars, pillion_field, pillion_get_field, &
+    pillion_get_progress, pillion_get_scalar_name, pillion_is_due, pillion_is_enabled, pillion_offer_catalogue, pillion_open, &
     pillion_open_with, pillion_ready, pillion_report_path, pillion_serve, pillion_session, &
     pillion_set_parameter, pillion_step, pillion_version
 
@@ -214,6 +214,32 @@ contains
       field%levels = int(found%levels)
       field%is_partial = found%is_partial /= 0
     end if
+    call conclude(status, ierr)
+  end subroutine
+
+  ! How many scalars the catalogue has.
+  subroutine pillion_count_scalars(session, count, ierr)
+    type(pillion_session), intent(in) :: session
+    integer, intent(out) :: count
+    integer, intent(out), optional :: ierr
+    integer(c_int32_t) :: scalars
+    scalars = 0
+    call conclude(c_count_scalars(session%handle, scalars), ierr)
+    count = int(scalars)
+  end subroutine
+
+  ! The name of a scalar; `number` counts from 1.
+  subroutine pillion_get_scalar_name(session, number, name, ierr)
+    type(pillion_session), intent(in) :: session
+    integer, intent(in) :: number
+    character(:), allocatable, intent(out) :: name
+    integer, intent(out), optional :: ierr
+    type(c_ptr) :: found
+    integer(c_int32_t) :: status
+    found = c_null_ptr
+    status = c_get_scalar_name(session%handle, int(number - 1, c_int32_t), found)
+    name = ''
+    if (status == 0) name = from_c(found)
     call conclude(status, ierr)
   end subroutine
 

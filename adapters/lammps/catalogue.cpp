@@ -30,6 +30,7 @@ constexpr std::array<Units, 8> unit_styles = {{
 const char* catalogue_text() {
   return R"(meshes:
   atoms: {kind: particles}
+  bonds: {kind: particles}
 fields:
   id: {mesh: atoms, type: int64}
   type: {mesh: atoms, type: int32}
@@ -40,6 +41,8 @@ fields:
   force: {mesh: atoms, type: float64, components: 3}
   mass: {mesh: atoms, type: float64}
   charge: {mesh: atoms, type: float64}
+  bond: {mesh: bonds, type: int64, components: 2}
+  bond_type: {mesh: bonds, type: int32}
 )";
 }
 
@@ -50,8 +53,9 @@ const Units& units_of(const std::string& style) {
 }
 
 void set_units(pillion_session* session, const Units& units) {
-  const std::array<std::pair<const char*, const char*>, 7> entries = {{{"time", units.time},
+  const std::array<std::pair<const char*, const char*>, 8> entries = {{{"time", units.time},
                                                                        {mesh_name, units.length},
+                                                                       {bonds_name, units.length},
                                                                        {"position", units.length},
                                                                        {"velocity", units.velocity},
                                                                        {"force", units.force},

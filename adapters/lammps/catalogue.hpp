@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What LAMMPS offers to Pillion: one particle mesh `atoms` and the fields on it, and the names of
-// LAMMPS's units, which are known only once its input has been read.
+// What LAMMPS offers to Pillion: particle meshes `atoms` and `bonds`, the fields on them, and the
+// names of LAMMPS's units, which are known only once its input has been read.
 #pragma once
 
 #include <pillion/pillion.h>
@@ -9,8 +9,9 @@
 
 namespace pillion::lammps {
 
-/// Name of the particle mesh.
+/// Names of the particle meshes.
 inline constexpr const char* mesh_name = "atoms";
+inline constexpr const char* bonds_name = "bonds";
 
 /// YAML with the mesh and its fields, for pillion_options_set_catalogue. Units are left out.
 const char* catalogue_text();

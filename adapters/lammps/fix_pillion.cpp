@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <stdexcept>
 #include <utility>
 
 #include "catalogue.hpp"
@@ -159,13 +160,47 @@ void FixPillion::init() {
     if (std::strcmp(modify->fix[i]->style, style) == 0) ++count;
   const bool is_in_use = has_stepped_ && ready_;
   if (count > 1 && !is_in_use) fail("only one fix pillion may be defined at a time");
+  if (off_ || ride_ == nullptr || ride_->session() == nullptr) return;
+  require([&] { values_.find(ride_->session(), *lmp, nevery); });
+  if (!off_ && values_.any()) values_.announce(*lmp, update->ntimestep);
 }
 
-void FixPillion::share() {
+void FixPillion::share_atoms() {
   const pillion_domain domain = domain_of(*this->domain);
-  check(pillion_set_domain(ride_->session(), mesh_name, &domain));
+  auto* session = ride_->session();
+  for (const char* mesh : {mesh_name, bonds_name})
+    check(pillion_set_domain(session, mesh, &domain));
   atom->sync_modify(LAMMPS_NS::Host, every_field, no_field);
-  atoms_.share(ride_->session(), *atom, groupbit);
+  atoms_.share(session, *atom, groupbit);
+  atoms_.share_bonds(session, *atom, force->newton_bond != 0);
+}
+
+/// Computes of LAMMPS send messages, so all ranks ask for them, or none does if one has failed.
+void FixPillion::share() {
+  std::string problem;
+  if (!off_) try {
+      share_atoms();
+    } catch (const std::exception& e) {
+      problem = e.what();
+    }
+  if (values_.any()) {
+    int failed = off_ || !problem.empty() ? 1 : 0;
+    MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, world);
+    if (failed != 0 && problem.empty()) problem = "it has failed on a rank";
+  }
+  if (!problem.empty()) throw std::runtime_error(problem);
+  const std::string missing = values_.share(ride_->session(), *lmp, atoms_, igroup);
+  if (!missing.empty() && comm->me == 0 && !std::exchange(has_warned_, true))
+    warn("fix pillion: " + missing);
+}
+
+/// So that LAMMPS adds up energies and virials at the next step, if it will be due.
+void FixPillion::announce_next() {
+  if (off_ || !values_.any()) return;
+  const auto next = update->ntimestep + nevery;
+  int32_t due = 0;
+  check(pillion_is_due(ride_->session(), next, time() + nevery * update->dt, &due));
+  if (due != 0) values_.announce(*lmp, next);
 }
 
 void FixPillion::ready() {
@@ -177,6 +212,13 @@ void FixPillion::ready() {
 void FixPillion::setup(int) {
   if (!ready_ && !off_) ready();
   if (update->ntimestep % nevery == 0) offer();
+}
+
+// Positions within an iteration are those of a line search, so the states before and after a
+// minimisation are offered. LAMMPS adds up energies and virials at its last step.
+void FixPillion::min_setup(int) {
+  setup(0);
+  if (values_.any()) values_.announce(*lmp, update->laststep);
 }
 
 void FixPillion::end_of_step() { offer(); }
@@ -197,17 +239,23 @@ void FixPillion::offer() {
     int32_t due = 0;
     check(pillion_is_due(session, step, time(), &due));
     // Only steps that are due read what is shared, so nothing else needs it up to date.
-    if (due != 0 && !off_) share();
+    if (due != 0 && (!off_ || values_.any())) share();
   });
   // LAMMPS may have moved what was shared before.
   if (off_) attempt([&] { atoms_.unshare(session); });
   // Also when the fix is off: the failure may be this rank's alone, and the others wait for it.
   attempt([&] { check(pillion_step(session, step, time())); });
+  attempt([&] { announce_next(); });
   attempt([&] { progress_.update(session, update->laststep); });
 }
 
 void FixPillion::post_run() {
   if (ride_ == nullptr) return;
+  constexpr int minimising = 2;
+  if (update->whichflag == minimising && update->ntimestep % nevery == 0) {
+    if (values_.any()) values_.announce(*lmp, update->ntimestep);
+    offer();
+  }
   attempt([&] { progress_.finish(ride_->session(), update->laststep); });
 }
 

@@ -9,6 +9,7 @@
 
 #include <memory>
 
+#include "computed_values.hpp"
 #include "lammps_headers.hpp"
 #include "options.hpp"
 #include "progress_line.hpp"
@@ -24,6 +25,7 @@ class FixPillion : public LAMMPS_NS::Fix {
   int setmask() override;
   void init() override;
   void setup(int) override;
+  void min_setup(int) override;
   void end_of_step() override;
   void post_run() override;
   void write_restart_file(const char* file) override;
@@ -37,7 +39,9 @@ class FixPillion : public LAMMPS_NS::Fix {
   void open();
   void ready();
   void offer();
+  void share_atoms();
   void share();
+  void announce_next();
   [[nodiscard]] double time() const;
   template <class F>
   void require(F&& body);
@@ -48,8 +52,10 @@ class FixPillion : public LAMMPS_NS::Fix {
   std::unique_ptr<Ride> own_;  ///< where the fix opened the session itself
   Ride* ride_ = nullptr;
   SharedAtoms atoms_;
+  ComputedValues values_;
   ProgressLine progress_;
   bool ready_ = false;
+  bool has_warned_ = false;                 ///< of values that could not be had
   bool off_ = false;                        ///< something has failed: nothing is shared any more
   static inline bool has_stepped_ = false;  ///< a fix of this process has offered a step
   LAMMPS_NS::bigint offered_ = -1;          ///< the step offered last

@@ -30,6 +30,7 @@ FMT_END_NAMESPACE
 // The rest needs what the line above brings.
 #include <lammps/atom.h>
 #include <lammps/comm.h>
+#include <lammps/compute.h>
 #include <lammps/domain.h>
 #include <lammps/error.h>
 #include <lammps/fix.h>
@@ -40,4 +41,5 @@ FMT_END_NAMESPACE
 #include <lammps/universe.h>
 #include <lammps/update.h>
 #include <lammps/utils.h>
+#include <lammps/variable.h>
 #pragma GCC diagnostic pop

@@ -4,6 +4,7 @@
 #include "shared_atoms.hpp"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "lammps_headers.hpp"
 #include "ride.hpp"
@@ -28,8 +29,16 @@ const double* first(double** rows) { return rows == nullptr ? nullptr : rows[0];
 
 template <class T>
 void SharedAtoms::put(pillion_session* session, const char* field, const T* values) {
-  check(pillion_share_particles_typed(session, field, 0, count_, values, type_of(values)));
-  if (std::find(shared_.begin(), shared_.end(), field) == shared_.end()) shared_.push_back(field);
+  put(session, field, values, count_);
+}
+
+template <class T>
+void SharedAtoms::put(pillion_session* session, const char* field, const T* values, int64_t count) {
+  static constexpr T none{};  // LAMMPS may have no memory for no atoms
+  check(pillion_share_particles_typed(session, field, 0, count, values == nullptr ? &none : values,
+                                      type_of(values)));
+  if (std::find(shared_.begin(), shared_.end(), field) == shared_.end())
+    shared_.emplace_back(field);
 }
 
 template <class T, class F>
@@ -83,8 +92,43 @@ void SharedAtoms::share(pillion_session* session, const LAMMPS_NS::Atom& atom, i
   share_state(session, atom);
 }
 
+template <class T>
+void SharedAtoms::share_more(pillion_session* session, const char* field, const T* values,
+                             int width) {
+  if constexpr (std::is_same_v<T, double>)
+    put(session, field, of_group(more_[field], values, width));
+  else put(session, field, of_group(more_integers_[field], values, width));
+}
+
+template void SharedAtoms::share_more(pillion_session*, const char*, const double*, int);
+template void SharedAtoms::share_more(pillion_session*, const char*, const int32_t*, int);
+
+void SharedAtoms::share_bonds(pillion_session* session, const LAMMPS_NS::Atom& atom,
+                              bool each_is_stored_once) {
+  if (atom.num_bond == nullptr) return;  // the atom style has none
+  bond_.clear();
+  bond_type_.clear();
+  for (int64_t n = 0; n < count_; ++n) {
+    const int32_t i = all_ ? static_cast<int32_t>(n) : members_[static_cast<size_t>(n)];
+    for (int b = 0; b < atom.num_bond[i]; ++b) {
+      const auto own = atom.tag[i], other = atom.bond_atom[i][b];
+      if (!each_is_stored_once && own > other) continue;
+      if (atom.bond_type[i][b] == 0) continue;  // it was broken
+      bond_.insert(bond_.end(), {own, other});
+      bond_type_.push_back(atom.bond_type[i][b]);
+    }
+  }
+  const auto bonds = static_cast<int64_t>(bond_type_.size());
+  put<int64_t>(session, "bond", bond_.data(), bonds);
+  put<int32_t>(session, "bond_type", bond_type_.data(), bonds);
+}
+
+void SharedAtoms::unshare(pillion_session* session, const char* field) {
+  if (std::erase(shared_, field) > 0) check(pillion_unshare(session, field, 0));
+}
+
 void SharedAtoms::unshare(pillion_session* session) {
-  for (const char* field : shared_) check(pillion_unshare(session, field, 0));
+  for (const auto& field : shared_) check(pillion_unshare(session, field.c_str(), 0));
   shared_.clear();
 }
 

@@ -7,6 +7,9 @@
 #include <pillion/pillion.h>
 
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
 #include <vector>
 
 namespace LAMMPS_NS {
@@ -19,6 +22,14 @@ class SharedAtoms {
  public:
   /// Shares this rank's atoms that are in the group. Valid until LAMMPS moves its arrays.
   void share(pillion_session* session, const LAMMPS_NS::Atom& atom, int group_bit);
+  /// Shares further values of this rank's atoms, `width` for each, of which it takes those of the
+  /// group.
+  template <class T>
+  void share_more(pillion_session* session, const char* field, const T* values, int width);
+  /// Shares the bonds that this rank has with atoms of the group, each once.
+  void share_bonds(pillion_session* session, const LAMMPS_NS::Atom& atom, bool each_is_stored_once);
+  /// Takes a field back, if it is shared.
+  void unshare(pillion_session* session, const char* field);
   /// Takes everything back.
   void unshare(pillion_session* session);
 
@@ -29,6 +40,8 @@ class SharedAtoms {
   template <class T>
   void put(pillion_session* session, const char* field, const T* values);
   template <class T>
+  void put(pillion_session* session, const char* field, const T* values, int64_t count);
+  template <class T>
   const T* of_group(std::vector<T>& buffer, const T* values, int width) const;
   template <class T, class F>
   const T* gather(std::vector<T>& buffer, int width, F&& write) const;
@@ -36,11 +49,15 @@ class SharedAtoms {
   bool all_ = true;               ///< every atom of this rank is in the group
   int64_t count_ = 0;             ///< atoms shared
   std::vector<int32_t> members_;  ///< local indices of the group's atoms, unless all are
-  std::vector<const char*> shared_;
+  std::vector<std::string> shared_;
 
   std::vector<int64_t> id_, molecule_;
   std::vector<int32_t> type_, image_;
   std::vector<double> position_, velocity_, force_, mass_, charge_;
+  std::map<std::string, std::vector<double>, std::less<>> more_;
+  std::map<std::string, std::vector<int32_t>, std::less<>> more_integers_;
+  std::vector<int64_t> bond_;
+  std::vector<int32_t> bond_type_;
 };
 
 }  // namespace pillion::lammps

@@ -232,6 +232,18 @@ static inline pillion_status pillion_get_field(const pillion_session* session, i
   return PILLION_ERROR_ARGUMENT;
 }
 
+static inline pillion_status pillion_count_scalars(const pillion_session* session, int32_t* count) {
+  (void)session;
+  *count = 0;
+  return PILLION_OK;
+}
+
+static inline pillion_status pillion_get_scalar_name(const pillion_session* session, int32_t number,
+                                                     const char** name) {
+  (void)session, (void)number, (void)name;
+  return PILLION_ERROR_ARGUMENT;
+}
+
 /* ---- sharing -------------------------------------------------------------------------------- */
 
 static inline pillion_status pillion_share_box_typed(pillion_session* session, const char* field,

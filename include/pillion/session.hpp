@@ -215,6 +215,19 @@ class Session {
     return out;
   }
 
+  /// The names of the scalars of the catalogue.
+  [[nodiscard]] std::vector<std::string> scalars() const {
+    int32_t count = 0;
+    check(pillion_count_scalars(open_handle(), &count));
+    std::vector<std::string> out;
+    for (int32_t n = 0; n < count; ++n) {
+      const char* name = nullptr;
+      check(pillion_get_scalar_name(open_handle(), n, &name));
+      out.emplace_back(name);
+    }
+    return out;
+  }
+
   /// Whether an analysis or a condition uses a field, those of attached jobs included, so that a
   /// program need not prepare and share it otherwise. May change at each step, on all ranks at
   /// once.

@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The C interface. Each function is wrapped whole, so that no exception and no unreported failure
-// gets out.
-#include <pillion/pillion.h>
-
+// The C interface, but for sharing. Each function is wrapped whole, so that no exception and no
+// unreported failure gets out.
 #include <deque>
-#include <memory>
 #include <mutex>
 #include <string>
 
-#include "base/error.hpp"
+#include "capi/handle.hpp"
 #include "comm/agreement.hpp"
-#include "comm/communicator.hpp"
-#include "session/session.hpp"
-#include "simulation/simulation.hpp"
 
 struct pillion_options {
   pillion::session::Options options;
@@ -23,66 +17,15 @@ using pillion::ErrorCode;
 using pillion::base::guard;
 using pillion::base::Level;
 using pillion::base::Log;
+using pillion::capi::given;
+using pillion::capi::opened;
+using pillion::capi::side;
+using pillion::capi::text;
 using pillion::model::MeshKind;
 using pillion::session::Options;
-using pillion::session::Session;
 using pillion::topology::Role;
 
-namespace pillion::capi {
-
-// A simulation that ends without closing its session would leave its sidecars waiting for ever, so
-// the session closes itself when MPI is finalised.
-struct OpenSession {
-  Session session;
-  bool ended = false;  ///< by MPI_Finalize
-  pillion::comm::AtFinalize forgotten{[this] { close_forgotten(); }};
-
-  void close_forgotten() {
-    ended = true;
-    if (session.is_sidecar()) return;
-    const auto status = guard([&] { session.close(); });
-    session.log().warn("the session was not closed before MPI_Finalize{}{}",
-                       status != 0 ? ": " : "", status != 0 ? pillion_error_message() : "");
-  }
-};
-
-}  // namespace pillion::capi
-
-// What a handle points at stays when the session has closed, so that a call with a closed handle is
-// an error and not a crash. It is a few bytes per session.
-struct pillion_session {
-  std::unique_ptr<pillion::capi::OpenSession> open;
-  bool is_sidecar = false;
-};
-
-struct pillion_kept {
-  std::shared_ptr<const void> memory;
-};
-
 namespace {
-
-template <class T>
-T& given(T* pointer, const char* what) {
-  if (pointer == nullptr) pillion::base::fail(ErrorCode::Argument, "{} is NULL", what);
-  return *pointer;
-}
-
-const char* text(const char* pointer, const char* what) {
-  given(pointer, what);
-  return pointer;
-}
-
-/// The session of a handle; throws ErrorCode::State if it has closed.
-Session& opened(const pillion_session* session) {
-  const auto& open = given(session, "the session").open;
-  if (!open) pillion::base::fail(ErrorCode::State, "the session is closed");
-  if (open->ended) pillion::base::fail(ErrorCode::State, "MPI_Finalize has closed the session");
-  return open->session;
-}
-
-pillion::simulation::Simulation& side(const pillion_session* session) {
-  return opened(session).simulation();
-}
 
 /// A handle, which lives as long as the process. Tools that look for leaks can reach it.
 pillion_session* new_handle() {
@@ -140,25 +83,6 @@ pillion_field described(pillion::simulation::Simulation& side, int32_t number) {
   out.centering = static_cast<pillion_centering>(pillion::model::centering_of(mesh, field));
   out.point_axes = static_cast<int32_t>(pillion::model::point_axes_of(mesh, field));
   return out;
-}
-
-pillion::simulation::Sharing::Components components_of(const pillion_arrays* arrays) {
-  const auto& of = given(arrays, "the arrays");
-  if (of.size < sizeof of)
-    pillion::base::fail(ErrorCode::Argument,
-                        "pillion_arrays has a size of {}; set it to sizeof(pillion_arrays)",
-                        of.size);
-  if (of.components < 0)
-    pillion::base::fail(ErrorCode::Argument, "pillion_arrays has {} components", of.components);
-  if (of.components > 0) given(of.data, "data of the arrays");
-  return {{of.data, static_cast<size_t>(of.components)}, of.type, of.strides};
-}
-
-std::span<const pillion_view> views_of(int32_t components, const pillion_view* views) {
-  if (components < 0)
-    pillion::base::fail(ErrorCode::Argument, "there are {} views of components", components);
-  if (components > 0) given(views, "the views");
-  return {views, static_cast<size_t>(components)};
 }
 
 }  // namespace
@@ -296,220 +220,22 @@ pillion_status pillion_get_field(const pillion_session* session, int32_t number,
   return guard([&] { given(field, "field") = described(side(session), number); });
 }
 
-pillion_status pillion_share_box_level(pillion_session* session, const char* field, int32_t level,
-                                       int32_t block, const int64_t* lo, const int64_t* hi,
-                                       const void* data, pillion_type type,
-                                       const int64_t* strides) {
+pillion_status pillion_count_scalars(const pillion_session* session, int32_t* count) {
   return guard([&] {
-    given(lo, "lo");
-    given(hi, "hi");
-    side(session).data().sharing().share_box(text(field, "the field"), level, block, lo, hi, data,
-                                             type, strides);
+    given(count, "count") = static_cast<int32_t>(side(session).data().catalogue().scalars().size());
   });
 }
 
-pillion_status pillion_share_box_strided(pillion_session* session, const char* field, int32_t block,
-                                         const int64_t* lo, const int64_t* hi, const void* data,
-                                         pillion_type type, const int64_t* strides) {
-  return pillion_share_box_level(session, field, 0, block, lo, hi, data, type, strides);
-}
-
-pillion_status pillion_share_box_typed(pillion_session* session, const char* field, int32_t block,
-                                       const int64_t* lo, const int64_t* hi, const void* data,
-                                       pillion_type type) {
-  return pillion_share_box_strided(session, field, block, lo, hi, data, type, nullptr);
-}
-
-pillion_status pillion_share_box_level_view(pillion_session* session, const char* field,
-                                            int32_t level, int32_t block, int32_t axes,
-                                            const int64_t* lo, const int64_t* hi,
-                                            const pillion_view* view,
-                                            pillion_components components) {
+pillion_status pillion_get_scalar_name(const pillion_session* session, int32_t number,
+                                       const char** name) {
   return guard([&] {
-    given(lo, "lo");
-    given(hi, "hi");
-    side(session).data().sharing().share_box(text(field, "the field"), level, block, axes, lo, hi,
-                                             given(view, "the view"),
-                                             components == PILLION_COMPONENTS_LAST);
+    const auto& scalars = side(session).data().catalogue().scalars();
+    if (number < 0 || static_cast<size_t>(number) >= scalars.size())
+      pillion::base::fail(ErrorCode::Argument,
+                          "there is no scalar number {}, counted from 0; the catalogue has {}",
+                          number, scalars.size());
+    given(name, "name") = scalars[static_cast<size_t>(number)].name.c_str();
   });
-}
-
-pillion_status pillion_share_box_ghosts(pillion_session* session, const char* field, int32_t level,
-                                        int32_t block, const int64_t* lo, const int64_t* hi,
-                                        const int64_t* ghosts, const void* data,
-                                        pillion_type type) {
-  return guard([&] {
-    given(lo, "lo");
-    given(hi, "hi");
-    given(ghosts, "ghosts");
-    side(session).data().sharing().share_ghosts(text(field, "the field"), level, block, lo, hi,
-                                                ghosts, data, type);
-  });
-}
-
-pillion_status pillion_share_box_ghosts_view(pillion_session* session, const char* field,
-                                             int32_t level, int32_t block, int32_t axes,
-                                             const int64_t* lo, const int64_t* hi,
-                                             const int64_t* ghosts, const pillion_view* view,
-                                             pillion_components components) {
-  return guard([&] {
-    given(lo, "lo");
-    given(hi, "hi");
-    given(ghosts, "ghosts");
-    side(session).data().sharing().share_box(text(field, "the field"), level, block, axes, lo, hi,
-                                             given(view, "the view"),
-                                             components == PILLION_COMPONENTS_LAST, ghosts);
-  });
-}
-
-pillion_status pillion_share_box_view(pillion_session* session, const char* field, int32_t block,
-                                      int32_t axes, const int64_t* lo, const int64_t* hi,
-                                      const pillion_view* view, pillion_components components) {
-  return pillion_share_box_level_view(session, field, 0, block, axes, lo, hi, view, components);
-}
-
-pillion_status pillion_begin_blocks(pillion_session* session, const char* field) {
-  return guard([&] { side(session).data().begin_blocks(text(field, "the field")); });
-}
-
-pillion_status pillion_end_blocks(pillion_session* session, const char* field) {
-  return guard([&] { side(session).data().end_blocks(text(field, "the field")); });
-}
-
-pillion_status pillion_share_points(pillion_session* session, const char* mesh, int32_t block,
-                                    const pillion_points* points) {
-  return guard([&] {
-    side(session).data().share_points(text(mesh, "the mesh"), block, given(points, "the points"));
-  });
-}
-
-pillion_status pillion_share_cells(pillion_session* session, const char* mesh, int32_t block,
-                                   const pillion_cells* cells) {
-  return guard([&] {
-    side(session).data().share_cells(text(mesh, "the mesh"), block, given(cells, "the cells"));
-  });
-}
-
-pillion_status pillion_share_values_typed(pillion_session* session, const char* field,
-                                          int32_t block, int64_t count, const void* data,
-                                          pillion_type type) {
-  return guard([&] {
-    side(session).data().sharing().share_items(MeshKind::Unstructured, text(field, "the field"),
-                                               block, count, data, type);
-  });
-}
-
-pillion_status pillion_share_values_view(pillion_session* session, const char* field, int32_t block,
-                                         int64_t count, const pillion_view* view,
-                                         pillion_components components) {
-  return guard([&] {
-    side(session).data().sharing().share_items(MeshKind::Unstructured, text(field, "the field"),
-                                               block, count, given(view, "the view"),
-                                               components == PILLION_COMPONENTS_LAST);
-  });
-}
-
-pillion_status pillion_share_particles_typed(pillion_session* session, const char* field,
-                                             int32_t block, int64_t count, const void* data,
-                                             pillion_type type) {
-  return guard([&] {
-    side(session).data().sharing().share_items(MeshKind::Particles, text(field, "the field"), block,
-                                               count, data, type);
-  });
-}
-
-pillion_status pillion_share_elements_typed(pillion_session* session, const char* field,
-                                            int32_t block, int64_t count, const void* data,
-                                            pillion_type type) {
-  return guard([&] {
-    side(session).data().sharing().share_items(MeshKind::Spectral, text(field, "the field"), block,
-                                               count, data, type);
-  });
-}
-
-pillion_status pillion_share_particles_view(pillion_session* session, const char* field,
-                                            int32_t block, int64_t count, const pillion_view* view,
-                                            pillion_components components) {
-  return guard([&] {
-    side(session).data().sharing().share_items(MeshKind::Particles, text(field, "the field"), block,
-                                               count, given(view, "the view"),
-                                               components == PILLION_COMPONENTS_LAST);
-  });
-}
-
-pillion_status pillion_share_elements_view(pillion_session* session, const char* field,
-                                           int32_t block, int64_t count, const pillion_view* view) {
-  return guard([&] {
-    side(session).data().sharing().share_elements(text(field, "the field"), block, count,
-                                                  given(view, "the view"));
-  });
-}
-
-pillion_status pillion_share_box_components(pillion_session* session, const char* field,
-                                            int32_t level, int32_t block, const int64_t* lo,
-                                            const int64_t* hi, const pillion_arrays* arrays) {
-  return guard([&] {
-    given(lo, "lo");
-    given(hi, "hi");
-    side(session).data().sharing().share_box(text(field, "the field"), level, block, lo, hi,
-                                             components_of(arrays));
-  });
-}
-
-pillion_status pillion_share_components(pillion_session* session, const char* field, int32_t block,
-                                        int64_t count, const pillion_arrays* arrays) {
-  return guard([&] {
-    side(session).data().sharing().share_items(text(field, "the field"), block, count,
-                                               components_of(arrays));
-  });
-}
-
-pillion_status pillion_share_box_components_view(pillion_session* session, const char* field,
-                                                 int32_t level, int32_t block, int32_t axes,
-                                                 const int64_t* lo, const int64_t* hi,
-                                                 int32_t components, const pillion_view* views) {
-  return guard([&] {
-    given(lo, "lo");
-    given(hi, "hi");
-    side(session).data().sharing().share_box(text(field, "the field"), level, block, axes, lo, hi,
-                                             views_of(components, views));
-  });
-}
-
-pillion_status pillion_share_components_view(pillion_session* session, const char* field,
-                                             int32_t block, int64_t count, int32_t components,
-                                             const pillion_view* views) {
-  return guard([&] {
-    side(session).data().sharing().share_items(text(field, "the field"), block, count,
-                                               views_of(components, views));
-  });
-}
-
-pillion_status pillion_allocate(pillion_session* session, const char* field, int32_t block,
-                                size_t bytes, int32_t buffers, void** data) {
-  return guard([&] {
-    given(data, "data") =
-        side(session).data().allocate(text(field, "the field"), block, bytes, buffers);
-  });
-}
-
-pillion_status pillion_swap(pillion_session* session, const char* field, int32_t block,
-                            void** data) {
-  return guard(
-      [&] { given(data, "data") = side(session).data().swap(text(field, "the field"), block); });
-}
-
-pillion_status pillion_keep(const pillion_session* session, const void* data, pillion_kept** kept) {
-  return guard([&] {
-    given(kept, "kept") = nullptr;
-    *kept = new pillion_kept{side(session).data().keep(data)};
-  });
-}
-
-void pillion_release(pillion_kept* kept) { delete kept; }
-
-pillion_status pillion_unshare(pillion_session* session, const char* field, int32_t block) {
-  return guard([&] { side(session).data().unshare(text(field, "the field"), block); });
 }
 
 pillion_status pillion_set_domain(pillion_session* session, const char* mesh,

@@ -336,6 +336,18 @@ static void run_second_session(MPI_Comm comm) {
   CHECK(pillion_close(session) == PILLION_OK);
 }
 
+static void check_scalars(const pillion_session* session) {
+  int32_t count = -1;
+  const char* name = NULL;
+  CHECK(pillion_count_scalars(session, &count) == PILLION_OK);
+  CHECK(count == (PILLION_ENABLED ? 1 : 0));
+  if (count == 1) {
+    CHECK(pillion_get_scalar_name(session, 0, &name) == PILLION_OK);
+    CHECK(name != NULL && strcmp(name, "a") == 0);
+  }
+  CHECK(pillion_get_scalar_name(session, count, &name) == PILLION_ERROR_ARGUMENT);
+}
+
 /* The catalogue comes when the session is there, and a scalar with each step. */
 static void run_in_two_phases(MPI_Comm comm) {
   pillion_session* session = NULL;
@@ -360,6 +372,7 @@ static void run_in_two_phases(MPI_Comm comm) {
   CHECK(pillion_configure(session) == PILLION_OK);
   CHECK(pillion_configure(session) == PILLION_OK);
   CHECK(pillion_set_parameter(session, "last", "6") == too_early);
+  check_scalars(session);
   if (rank == 0) CHECK(pillion_share_box(session, "height", 0, &lo, &hi, &height) == PILLION_OK);
   for (int64_t step = 0; step < 3; ++step) {
     CHECK(pillion_set_scalar(session, "a", 0.5 * (double)step) == PILLION_OK);

@@ -240,6 +240,8 @@ void run_in_two_phases(MPI_Comm comm) {
       "fields: {height: {mesh: line, type: float64}}\n"
       "scalars: [a]\n");
   session.configure();
+  CHECK(session.scalars() ==
+        (kEnabled ? std::vector<std::string>{"a"} : std::vector<std::string>{}));
   if (rank == 0) session.share("height", height, pillion::Box({0}, {1}));
   for (int64_t step = 0; step < 3; ++step) {
     session.set_scalar("a", 0.5 * static_cast<double>(step));

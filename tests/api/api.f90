@@ -325,6 +325,20 @@ contains
     call expect_ok(ierr, 'close the second')
   end subroutine
 
+  subroutine check_scalars(third)
+    type(pillion_session), intent(in) :: third
+    character(:), allocatable :: name
+    integer :: count
+    call pillion_count_scalars(third, count, ierr)
+    call expect(ierr == 0 .and. count == merge(1, 0, pillion_is_enabled()), 'count_scalars')
+    if (count == 1) then
+      call pillion_get_scalar_name(third, 1, name, ierr)
+      call expect(ierr == 0 .and. name == 'a', 'get_scalar_name')
+    end if
+    call pillion_get_scalar_name(third, count + 1, name, ierr)
+    call expect(ierr == pillion_error_argument, 'a scalar too many')
+  end subroutine
+
   ! The catalogue comes when the session is there, and a scalar with each step.
   subroutine run_in_two_phases(comm)
     type(MPI_Comm), intent(in) :: comm
@@ -351,6 +365,7 @@ contains
     call expect_ok(ierr, 'offer_catalogue')
     call pillion_configure(third, ierr)
     call expect_ok(ierr, 'configure')
+    call check_scalars(third)
     if (rank == 0) call pillion_share_box(third, 'height', 0, [1], [1], height)
     do step = 0, 2
       call pillion_set_scalar(third, 'a', 0.5_real64*step, ierr)

@@ -113,11 +113,12 @@ def test_only_the_group_is_seen(build, tmp_path, ranks, sidecars):
 
 
 def test_no_step_is_offered_twice(build, tmp_path):
-    """Every run command begins with the step that ended the one before."""
+    """Every run command begins with the step that ended the one before. Of a minimisation the last
+    step is offered, too."""
     text = MIXTURE + RIDE + "run 0\nrun 30\nrun 0\nrun 20\nminimize 0 0 5 5\n"
     lmp(build, tmp_path, text, configuration(ANALYSES, 1), 3)
     report = json.loads((tmp_path / "results/report.json").read_text())
-    assert report["run"]["steps"] == 51
+    assert report["run"]["steps"] == 52
     assert report["run"]["publications"] == 6
     assert read_table(tmp_path / "results/all/rdf.csv").attributes["frames"] == 6
 
