@@ -52,6 +52,17 @@ const Units& units_of(const std::string& style) {
   throw std::runtime_error("fix pillion does not know the unit style '" + style + "'");
 }
 
+bool uses(const pillion_session* session, const char* field) {
+  int32_t count = 0;
+  check(pillion_count_fields(session, &count));
+  for (int32_t n = 0; n < count; ++n) {
+    pillion_field found{};
+    check(pillion_get_field(session, n, &found));
+    if (std::string(found.name) == field) return found.used != 0;
+  }
+  return false;
+}
+
 void set_units(pillion_session* session, const Units& units) {
   const std::array<std::pair<const char*, const char*>, 8> entries = {{{"time", units.time},
                                                                        {mesh_name, units.length},

@@ -31,6 +31,9 @@ struct Units {
 /// Units of a unit style; throws std::runtime_error if LAMMPS has one that is not known here.
 const Units& units_of(const std::string& style);
 
+/// Whether an analysis uses a field, those of attached jobs included.
+bool uses(const pillion_session* session, const char* field);
+
 /// Tells the session the units of everything in the catalogue.
 void set_units(pillion_session* session, const Units& units);
 

@@ -172,7 +172,8 @@ void FixPillion::share_atoms() {
     check(pillion_set_domain(session, mesh, &domain));
   atom->sync_modify(LAMMPS_NS::Host, every_field, no_field);
   atoms_.share(session, *atom, groupbit);
-  atoms_.share_bonds(session, *atom, force->newton_bond != 0);
+  if (uses(session, "bond") || uses(session, "bond_type"))
+    atoms_.share_bonds(session, *atom, force->newton_bond != 0);
 }
 
 /// Computes of LAMMPS send messages, so all ranks ask for them, or none does if one has failed.

@@ -171,8 +171,8 @@ pillion_status pillion_count_fields(const pillion_session* session, int32_t* cou
 pillion_status pillion_get_field(const pillion_session* session, int32_t number,
                                  pillion_field* field);
 
-/** How many scalars the catalogue has, and the name of one of them; `number` counts from 0. The name
- * is the session's. For adapters that set every scalar which the file declares. */
+/** How many scalars the catalogue has, and the name of one of them; `number` counts from 0. The
+ * name is the session's. For adapters that set every scalar which the file declares. */
 pillion_status pillion_count_scalars(const pillion_session* session, int32_t* count);
 pillion_status pillion_get_scalar_name(const pillion_session* session, int32_t number,
                                        const char** name);

@@ -1,15 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Values that LAMMPS computes, as fields and scalars, against LAMMPS's own dump and `fix ave/time` of
-the same run; bonds; minimisations; dump files that LAMMPS reads again.
+"""Values that LAMMPS computes, as fields and scalars, against LAMMPS's own dump and `fix ave/time`
+of the same run; bonds; minimisations; dump files.
 """
+
+import itertools
 
 import numpy as np
 import pytest
 import yaml
-from conftest import read_table
+from conftest import mpirun, read_table
 from datasets import read_raw
 from lammps_inputs import MIXTURE, RIDE
 from lammps_runs import configuration, lmp, read_dump, read_scalars
+from pillion.datasets.lammps_dumps import DumpField, frames_of, read_field
+from pillion.errors import Error
+from test_edges import TILT
+
+LATTICE = (4 / 0.8442) ** (1 / 3)  # of the mixture
 
 COMPUTED = """
 compute   stress all stress/atom NULL
@@ -86,7 +93,11 @@ WRONG = {
     "components": ("c_stress", {"components": 3}, "has 3 components, and LAMMPS's values 6"),
     "type": ("c_pe", {"type": "float32"}, "has another type than LAMMPS's values; declare"),
     "style": ("v_press", {}, "names a variable that is not of style atom"),
-    "frequency": ("f_mean", {"components": 2}, "names a fix that has values every 10 steps; use `every 10`"),
+    "frequency": (
+        "f_mean",
+        {"components": 2},
+        "names a fix that has values every 10 steps; use `every 10`",
+    ),
     "property": ("d_mark", {}, "names no custom property of atoms with real values"),
 }
 
@@ -127,8 +138,11 @@ def test_bonds(build, tmp_path, newton):
     (tmp_path / "chain.data").write_text(
         f"chain\n\n{atoms} atoms\n{len(bonds)} bonds\n1 atom types\n2 bond types\n"
         "2 extra bond per atom\n0 10 xlo xhi\n0 10 ylo yhi\n0 10 zlo zhi\n\nMasses\n\n1 1.0\n\n"
-        "Atoms\n\n" + "\n".join(rows) + "\n\nBonds\n\n"
-        + "\n".join(f"{n + 1} {t} {a} {b}" for n, (t, a, b) in enumerate(bonds)) + "\n"
+        "Atoms\n\n"
+        + "\n".join(rows)
+        + "\n\nBonds\n\n"
+        + "\n".join(f"{n + 1} {t} {a} {b}" for n, (t, a, b) in enumerate(bonds))
+        + "\n"
     )
     stages = {"write_raw": {"fields": ["bond", "bond_type"], "durable": False}}
     config = configuration(analyses(stages), 1)
@@ -152,7 +166,7 @@ def test_before_and_after_a_minimisation(build, tmp_path):
         analyses({"statistics": {"fields": ["c_pe"]}}, every="1 steps"), 1, fields=fields
     )
     text = MIXTURE + "compute pe all pe/atom\nthermo_style custom step pe\n"
-    text += 'thermo_modify format float %.15g norm yes\nthermo 1000\n' + RIDE
+    text += "thermo_modify format float %.15g norm yes\nthermo 1000\n" + RIDE
     lmp(build, tmp_path, text + "minimize 0 1e-3 40 100\n", config, 3)
     lines = (tmp_path / "log.lammps").read_text().splitlines()
     first = max(n for n, line in enumerate(lines) if line.split() == ["Step", "PotEng"]) + 1
@@ -162,19 +176,54 @@ def test_before_and_after_a_minimisation(build, tmp_path):
     np.testing.assert_allclose(table["mean"], [energy for _, energy in wanted], rtol=1e-12)
 
 
-def test_rerun(build, tmp_path):
-    """A dump that LAMMPS reads again gives the same statistics, forces included."""
+def test_dump_files(build, tmp_path):
+    """A dump that LAMMPS or Pillion reads again gives the same statistics."""
     config = configuration(analyses({"statistics": {"fields": ["velocity", "force"]}}), 1)
-    live, again = tmp_path / "live", tmp_path / "again"
-    dump = "dump d all custom 10 ../own.dump id type x y z vx vy vz\n"
+    live, again, replayed = tmp_path / "live", tmp_path / "again", tmp_path / "replayed"
+    dump = "dump d all custom 10 ../own.dump id type x y z vx vy vz fx fy fz\n"
     dump += "dump_modify d format float %.17g\n"
     lmp(build, live, MIXTURE + dump + RIDE + "run 50\n", config, 3)
     text = MIXTURE.replace("run             60", "run 0") + RIDE
     lmp(build, again, text + "rerun ../own.dump dump x y z vx vy vz\n", config, 3)
-    for name in ("velocity", "force"):
+    vector = {"mesh": "atoms", "type": "float64", "components": 3}
+    meshes = {"meshes": {"atoms": {"kind": "particles"}}}
+    fields = {"velocity": vector, "force": vector}
+    replayed.mkdir()
+    (replayed / "c.yaml").write_text(
+        yaml.safe_dump({**yaml.safe_load(config), **meshes, "fields": fields})
+    )
+    mpirun(3, build / "bin/pillion", "replay", "../own.dump", "c.yaml", cwd=replayed, timeout=60)
+    for name, folder in itertools.product(("velocity", "force"), (again, replayed)):
         one, other = (
-            read_table(folder / f"results/a/statistics_{name}.csv") for folder in (live, again)
+            read_table(place / f"results/a/statistics_{name}.csv") for place in (live, folder)
         )
         assert list(one["step"]) == list(other["step"]) == [0, 10, 20, 30, 40, 50]
-        for column in one.columns.keys() - {"time"}:  # which a rerun leaves at 0
+        for column in one.columns.keys() - {"time"}:  # which dumps do not have
             np.testing.assert_allclose(one[column], other[column], rtol=1e-9, atol=1e-9)
+
+
+def test_boxes_of_dump_files(build, tmp_path):
+    """Scaled positions of a tilted box, against those that LAMMPS has unscaled."""
+    text = MIXTURE + TILT + "dump d all custom 5 own.dump id element xs ys zs x y z\n"
+    text += "dump_modify d format float %.17g element A B time yes units yes\nrun 10\n"
+    lmp(build, tmp_path, text, None, 2)
+    frames = frames_of(tmp_path / "own.dump")
+    assert [frame.step for frame in frames] == [0, 5, 10]
+    for frame in frames:
+        assert frame.count == 500 and frame.domain.periodic == (True, True, True)
+        assert frame.time == pytest.approx(0.3 + 0.005 * frame.step)
+        lengths = np.subtract(frame.domain.hi, frame.domain.lo)
+        np.testing.assert_allclose(lengths, [5 * LATTICE] * 3, rtol=1e-12)
+        tilt = LATTICE * np.array([1.0, 0.5, -0.7])
+        np.testing.assert_allclose(frame.domain.tilt, tilt, rtol=1e-12)
+        scaled = DumpField("position", ("xs", "ys", "zs"), np.dtype("f8"))
+        position = next(field for field in frame.fields() if field.name == "position")
+        np.testing.assert_allclose(
+            read_field(tmp_path / "own.dump", frame, scaled),
+            read_field(tmp_path / "own.dump", frame, position),
+            atol=1e-12,
+        )
+    whole = (tmp_path / "own.dump").read_bytes()
+    (tmp_path / "cut.dump").write_bytes(whole[:-100])
+    with pytest.raises(Error, match="step 10 has not all of its atoms"):
+        frames_of(tmp_path / "cut.dump")

@@ -16,7 +16,7 @@ from pillion.insitu.catalogue import Field
 from pillion.insitu.step import Domain
 from pillion.replay.options import Order
 
-Format = Literal["npy", "hdf5", "idx", "raw", "plotfile", "openpmd", "vtkhdf", "nek"]
+Format = Literal["npy", "hdf5", "idx", "raw", "plotfile", "openpmd", "vtkhdf", "nek", "lammps"]
 Span = tuple[int, int]
 Part = tuple[Span, ...]  # half-open ranges, one for each dimension
 
@@ -39,9 +39,9 @@ class Stored:
     format: Format = "npy"
     dataset: str = ""  # its name in the file; "" in a .npy file
     fortran: bool = False  # the first index varies fastest
-    offset: int = 0  # of the first value, in a .npy file
+    offset: int = 0  # of the first value, in a .npy file; of the atoms of a frame, in a dump
     step: int = 0  # in an IDX dataset
-    parts: tuple[str, ...] = ()  # in IDX, plotfiles and openPMD, what makes up this one
+    parts: tuple[str, ...] = ()  # in IDX, plotfiles, openPMD and dumps, what makes up this one
     levels: int = 1  # of refinement; the shape is that of the coarsest
     raw: RawField | None = None  # if it is read by blocks as raw files are
     domain: Domain | None = None  # of particles, if the file says it

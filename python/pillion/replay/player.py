@@ -13,6 +13,7 @@ import numpy as np
 
 import pillion.idx
 from pillion.datasets.file_arrays import read_box
+from pillion.datasets.lammps_dumps import frames_of, read_field
 from pillion.datasets.plotfiles import Plotfile, open_plotfile
 from pillion.errors import Error
 from pillion.insitu.catalogue import Field
@@ -75,6 +76,8 @@ class FieldReader:
             self._read_hdf5(stored, part, out)
         elif stored.format == "plotfile":
             self._read_plotfile(stored, part, out)
+        elif stored.format == "lammps":
+            self._read_dump(stored, part, out)
         elif stored.raw is not None:
             items = len(part) - len(stored.raw.inner)
             stored.raw.read(stored.index, part[:items], out)
@@ -134,6 +137,12 @@ class FieldReader:
             raise Error(
                 f"{stored.place} does not cover the mesh; declare the mesh with `covered: partial`"
             )
+
+    def _read_dump(self, stored: Stored, part: Part, out: np.ndarray) -> None:
+        frame = next(f for f in frames_of(stored.file) if f.begin == stored.offset)
+        field = next(of for of in frame.fields() if of.columns == stored.parts)
+        values = read_field(stored.file, frame, field)
+        out[...] = values[tuple(slice(lo, hi) for lo, hi in part)]
 
     def _read_hdf5(self, stored: Stored, part: Part, out: np.ndarray) -> None:
         """The file of the field before is still open: mostly it has the next one, too."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import pillion.idx
+from pillion.datasets.lammps_dumps import frames_of, is_dump
 from pillion.datasets.nek_files import (
     COORDINATES,
     NekPart,
@@ -70,8 +71,8 @@ def find_files(words: Iterable[str]) -> list[str]:
             out.append(word)
         else:
             raise Error(
-                f"'{word}' is neither .npy nor .h5, .hdf5, .vtkhdf, .idx, {_RAW}, .f00001 or a "
-                "plotfile; convert it"
+                f"'{word}' is neither .npy nor .h5, .hdf5, .vtkhdf, .idx, {_RAW}, .f00001, .dump, "
+                ".lammpstrj or a plotfile; convert it"
             )
     return sorted(out)
 
@@ -83,7 +84,8 @@ def _steps_of(path: Path) -> Path:
 
 
 def _is_known(path: str) -> bool:
-    return path.endswith((".npy", ".idx", _RAW, *_HDF5)) or is_nek(Path(path).name)
+    name = Path(path).name
+    return path.endswith((".npy", ".idx", _RAW, *_HDF5)) or is_nek(name) or is_dump(name)
 
 
 def _files_in(folder: Path) -> list[str]:
@@ -135,6 +137,8 @@ class Search:
             self._hdf5(path)
         elif is_nek(Path(path).name):
             self._nek(path)
+        elif is_dump(Path(path).name):
+            self._dump(path)
         else:
             self._npy(path)
 
@@ -323,6 +327,26 @@ class Search:
             stored = stored_nek(of, raw, index_of_nek(of.path))
             stored = replace(stored, is_coordinates=True)
             self.found.append(Found(field, part.step, part.time, stored))
+
+    def _dump(self, path: str) -> None:
+        for frame in filter(lambda frame: self._is_wanted(frame.step), frames_of(Path(path))):
+            for of in frame.fields():
+                field = self._names.field(of.name)
+                if field not in self._used:
+                    continue
+                inner = (len(of.columns),) if len(of.columns) > 1 else ()
+                stored = Stored(
+                    path,
+                    of.dtype.name,
+                    of.dtype,
+                    (frame.count, *inner),
+                    "lammps",
+                    of.name,
+                    offset=frame.begin,
+                    parts=of.columns,
+                    domain=frame.domain,
+                )
+                self.found.append(Found(field, frame.step, frame.time, stored))
 
     def _raw(self, path: str) -> None:
         head = read_map(Path(path))

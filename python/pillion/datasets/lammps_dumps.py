@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Dump files of LAMMPS in text form (`dump atom`, `dump custom`), with one frame or many: where the
+frames are, which fields of Pillion their columns make, and reading these. LAMMPS's pages on the
+commands `dump` and `read_dump` describe the format.
+"""
+
+import mmap
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from pillion.datasets.kept import Kept
+from pillion.errors import Error
+from pillion.insitu.catalogue import Domain
+
+# By field: alternatives for its columns, the first that a file has counts.
+_NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
+    "position": (
+        ("x", "y", "z"),
+        ("xu", "yu", "zu"),
+        ("xs", "ys", "zs"),
+        ("xsu", "ysu", "zsu"),
+    ),
+    "velocity": (("vx", "vy", "vz"),),
+    "force": (("fx", "fy", "fz"),),
+    "image": (("ix", "iy", "iz"),),
+    "molecule": (("mol",),),
+    "charge": (("q",),),
+}
+_INTEGERS = {"id": "int64", "mol": "int64", "type": "int32", "ix": "int32", "iy": "int32"}
+_INTEGERS |= {"iz": "int32"}
+_EXACT = 1 << 53  # integers that a float64 holds
+
+
+@dataclass(frozen=True)
+class DumpField:
+    """A field that columns of a frame make up."""
+
+    name: str
+    columns: tuple[str, ...]
+    dtype: np.dtype
+
+    @property
+    def is_scaled(self) -> bool:
+        """Whether it counts in lengths of the box."""
+        return self.name == "position" and self.columns[0] in ("xs", "xsu")
+
+
+@dataclass(frozen=True)
+class DumpFrame:
+    step: int
+    time: float | None
+    count: int  # atoms
+    columns: tuple[str, ...]
+    domain: Domain
+    begin: int  # of the atoms in the file, and their end, in bytes
+    end: int
+
+    def fields(self) -> list[DumpField]:
+        """Columns that LAMMPS has under several numbers, such as `c_stress[1]`, are one field."""
+        left, out = dict.fromkeys(self.columns), []
+        for name, choices in _NAMES.items():
+            found = [columns for columns in choices if left.keys() >= set(columns)]
+            if found:
+                out.append(DumpField(name, found[0], _type_of(found[0])))
+            for columns in choices:
+                for column in columns:
+                    left.pop(column, None)
+        arrays: dict[str, list[str]] = {}
+        for column in left:
+            arrays.setdefault(re.sub(r"\[\d+\]$", "", column), []).append(column)
+        for name, numbered in arrays.items():
+            ordered = tuple(sorted(numbered, key=lambda column: (len(column), column)))
+            out.append(DumpField(name, ordered, _type_of(ordered)))
+        return out
+
+
+def _type_of(columns: tuple[str, ...]) -> np.dtype:
+    standard = "int32" if columns[0].startswith(("i_", "i2_")) else "float64"
+    return np.dtype(_INTEGERS.get(columns[0], standard))
+
+
+def is_dump(name: str) -> bool:
+    """Whether a file is called as dump files mostly are."""
+    return name.startswith("dump.") or name.endswith((".dump", ".lammpstrj"))
+
+
+def frames_of(path: Path) -> tuple[DumpFrame, ...]:
+    """Raises Error if the file cannot be read, is no such file, or has not all of a frame."""
+    return _frames(path)
+
+
+def read_field(path: Path, frame: DumpFrame, field: DumpField) -> np.ndarray:
+    """Values of all atoms, in the order of the file; [n] or, with several columns, [n, columns].
+    Raises Error.
+    """
+    table = _tables(path, frame)
+    values = np.stack([table[frame.columns.index(column)] for column in field.columns], -1)
+    if field.is_scaled:
+        values = _unscaled(values, frame.domain)
+    if field.dtype.kind == "i":
+        if values.size > 0 and np.abs(values).max() >= _EXACT:
+            raise Error(f"'{path}', column '{field.columns[0]}' has integers of over 53 bits")
+        values = values.astype(field.dtype)
+    return values if len(field.columns) > 1 else values[:, 0]
+
+
+def _unscaled(scaled: np.ndarray, domain: Domain) -> np.ndarray:
+    (xy, xz, yz), lo = domain.tilt, np.array(domain.lo)
+    x, y, z = np.subtract(domain.hi, domain.lo)
+    return lo + scaled @ np.array([[x, 0, 0], [xy, y, 0], [xz, yz, z]])
+
+
+class _Tables:
+    """The numbers of the frame that was asked for last: its fields are read one after another."""
+
+    def __init__(self) -> None:
+        self._key: tuple[Path, DumpFrame] | None = None
+        self._table = np.empty((0, 0))
+
+    def __call__(self, path: Path, frame: DumpFrame) -> np.ndarray:
+        """[column, atom]; columns with words are NaN."""
+        if self._key != (path, frame):
+            self._key = None
+            self._table = _read_table(path, frame)
+            self._key = path, frame
+        return self._table
+
+
+_tables = _Tables()
+
+
+def _read_table(path: Path, frame: DumpFrame) -> np.ndarray:
+    with open(path, "rb") as file:
+        file.seek(frame.begin)
+        words = file.read(frame.end - frame.begin).split()
+    shape = frame.count, len(frame.columns)
+    if len(words) != shape[0] * shape[1]:
+        raise Error(
+            f"'{path}' cannot be read: step {frame.step} has {len(words)} values, and its "
+            f"{shape[0]} atoms with {shape[1]} columns need {shape[0] * shape[1]}"
+        )
+    out = np.full(shape[::-1], np.nan)
+    for number in range(shape[1]):
+        try:
+            out[number] = np.array(words[number :: shape[1]]).astype(float)
+        except ValueError:  # names of elements
+            continue
+    return out
+
+
+def _read_frames(path: Path) -> tuple[DumpFrame, ...]:
+    try:
+        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+            return tuple(_scan(text))
+    except (OSError, ValueError, IndexError, KeyError, UnicodeDecodeError) as error:
+        raise Error(
+            f"'{path}' cannot be read: it is not a dump file of LAMMPS in text form, or cut short: "
+            f"{error}"
+        ) from error
+
+
+def _scan(text: mmap.mmap) -> list[DumpFrame]:
+    """The parts of a frame are called `ITEM: NAME …`; atoms come last."""
+    out: list[DumpFrame] = []
+    at, items = 0, dict[str, list[str]]()
+    while at < len(text):
+        line_end = text.find(b"\n", at)
+        if line_end < 0 or text[at : at + 6] != b"ITEM: ":
+            raise ValueError(f"byte {at} begins no part of a frame")
+        head = text[at + 6 : line_end].decode("ascii")
+        end = text.find(b"\nITEM: ", line_end)
+        end = len(text) if end < 0 else end + 1
+        if head.startswith("ATOMS"):
+            out.append(_frame(items, tuple(head.split()[1:]), line_end + 1, end))
+            if text[line_end + 1 : end].count(b"\n") < out[-1].count:
+                raise ValueError(f"step {out[-1].step} has not all of its atoms")
+            items = {}
+        else:
+            words = text[line_end + 1 : end].decode("ascii").split("\n")[:-1]
+            name = next(n for n in ("BOX BOUNDS", "NUMBER OF ATOMS", head) if head.startswith(n))
+            items[name] = [head.removeprefix(name), *words]
+        at = end
+    return out
+
+
+def _frame(
+    items: dict[str, list[str]], columns: tuple[str, ...], begin: int, end: int
+) -> DumpFrame:
+    flags, *bounds = items["BOX BOUNDS"]
+    time = items.get("TIME")
+    return DumpFrame(
+        int(items["TIMESTEP"][1]),
+        None if time is None else float(time[1]),
+        int(items["NUMBER OF ATOMS"][1]),
+        columns,
+        _domain(flags.split(), [[float(word) for word in line.split()] for line in bounds]),
+        begin,
+        end,
+    )
+
+
+def _domain(flags: list[str], bounds: list[list[float]]) -> Domain:
+    """LAMMPS writes the bounds of the box around a tilted one, and the tilt behind them."""
+    lo, hi = [row[0] for row in bounds], [row[1] for row in bounds]
+    xy, xz, yz = (row[2] if len(row) > 2 else 0.0 for row in bounds)
+    lo[0] -= min(0.0, xy, xz, xy + xz)
+    hi[0] -= max(0.0, xy, xz, xy + xz)
+    lo[1] -= min(0.0, yz)
+    hi[1] -= max(0.0, yz)
+    periodic = [flag == "pp" for flag in flags[-3:]] if len(flags) >= 3 else [True] * 3
+    return Domain(
+        (lo[0], lo[1], lo[2]),
+        (hi[0], hi[1], hi[2]),
+        (xy, xz, yz),
+        (periodic[0], periodic[1], periodic[2]),
+    )
+
+
+_frames: Kept[tuple[DumpFrame, ...]] = Kept(_read_frames, 1 << 40)
