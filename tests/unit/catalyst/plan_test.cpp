@@ -159,6 +159,17 @@ TEST_CASE("domains of other spacings are levels") {
   CHECK(warning_of({parts[0], odd}).ends_with("the ratio must be a whole number"));
 }
 
+TEST_CASE("levels that are refined along some axes only") {
+  const Part coarse = uniform_at({0, 0, 0}, {8, 4, 4});
+  Part fine = uniform_at({0, 0, 0}, {8, 4, 4});
+  fine.spacing[0] *= 1 + 1e-12;  // as ranks round
+  fine.spacing[2] /= 4;
+  const Plan plan = plan_of(facts_of_all({fine, coarse}));
+  const auto& mesh = plan.meshes.at(coarse.key);
+  CHECK(mesh.ratios == std::vector<Index>{{1, 1, 4}});
+  CHECK(place_of(fine, mesh).level == 1);
+}
+
 TEST_CASE("boxes that overlap or leave holes") {
   const Part left = uniform_at({0, 0, 0}, {4, 4, 4}), right = uniform_at({4, 0, 0}, {8, 4, 4});
   const Part wide = uniform_at({3, 0, 0}, {8, 4, 4}), far = uniform_at({6, 0, 0}, {8, 4, 4});
