@@ -60,12 +60,10 @@ void add_level(MeshFacts& mesh, const LevelFacts& level) {
     return;
   }
   mesh.levels.push_back(level);
-  std::sort(mesh.levels.begin(), mesh.levels.end(),
-            [](const auto& a, const auto& b) {
-              // Along an axis that is not refined, widths may differ in rounding.
-              return a.spacing[0] * a.spacing[1] * a.spacing[2] >
-                  b.spacing[0] * b.spacing[1] * b.spacing[2];
-            });
+  std::sort(mesh.levels.begin(), mesh.levels.end(), [](const auto& a, const auto& b) {
+    // Along an axis that is not refined, widths may differ in rounding.
+    return a.spacing[0] * a.spacing[1] * a.spacing[2] > b.spacing[0] * b.spacing[1] * b.spacing[2];
+  });
 }
 
 /// Of a type that positions may have; others are converted.
