@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Nyx's Exec/LyA, built once without Pillion and patched; a program with Pillion is linked for the
-build under test. Runs of either, in a folder with what Nyx reads.
+"""Nyx, built once without Pillion and patched; a program with Pillion is linked for the build under
+test. Runs of either, in a folder with what Nyx reads.
 """
 
 import fcntl
@@ -14,42 +14,58 @@ from conftest import mpirun
 
 HERE = Path(__file__).parent
 PATCH = HERE.parents[1] / "adapters/amrex/nyx/nyx.patch"
+BUILD = HERE / "build_nyx.sh"
 
 
 class Nyx:
-    """`plain` is the program without Pillion, `program` that with it."""
+    """`plain` is the program of a folder of Nyx's Exec without Pillion, `program` that with it."""
 
-    def __init__(self, build: Path, prefix: Path) -> None:
-        self._code = built("nyx", HERE / "build_nyx.sh", PATCH, limit=3600)
+    def __init__(self, build: Path, prefix: Path, folder: str = "LyA") -> None:
+        self._code = (
+            built("nyx", BUILD, PATCH, limit=3600)
+            if folder == "LyA"
+            else built("nyx_minisb", HERE / "build_nyx_minisb.sh", PATCH, BUILD, limit=3600)
+        )
+        self._exec = self._code / "Nyx/Exec" / folder
         self.plain = self._code / "Nyx3d.plain.ex"
         self.program = prefix / "Nyx3d.ex"
         install = ["cmake", "--install", str(build), "--prefix", str(prefix)]
         subprocess.run(install, check=True, capture_output=True)
-        folder = self._code / "Nyx/Exec/LyA"
         # Programs for several builds of Pillion share a folder.
         with open(self._code / "make.lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            for old in (*folder.glob("tmp_build_dir/o/*/nyx_main.o"), *folder.glob("*.ex")):
-                old.unlink()
-            done = subprocess.run(
-                [self._code / "make.sh", f"PILLION_HOME={prefix}"],
-                capture_output=True,
-                text=True,
-                timeout=1200,
-            )
-            assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
-            shutil.move(next(folder.glob("*.ex")), self.program)
+            self._link(prefix)
+
+    def _link(self, prefix: Path) -> None:
+        objects = self._exec.glob("tmp_build_dir/o/*/nyx_main.o")
+        for old in (*objects, *self._exec.glob("*.ex")):
+            old.unlink()
+        done = subprocess.run(
+            [self._code / "make.sh", f"PILLION_HOME={prefix}"],
+            capture_output=True,
+            text=True,
+            timeout=1200,
+        )
+        assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+        shutil.move(next(self._exec.glob("*.ex")), self.program)
 
     def run(
-        self, folder: Path, inputs: str, words: list[str], ranks: int, yaml: str | None, **more
+        self,
+        folder: Path,
+        inputs: str,
+        words: list[str],
+        ranks: int,
+        yaml: str | None,
+        program: Path | None = None,
+        check: bool = True,
     ):
         """Runs the program with Pillion if there is a configuration, or else the plain one."""
         folder.mkdir(parents=True, exist_ok=True)
-        for name in ("32.nyx", "TREECOOL_middle", inputs):
-            if not (folder / name).exists():
-                os.symlink(self._code / "Nyx/Exec/LyA" / name, folder / name)
-        program = self.plain
+        for path in self._exec.iterdir():
+            if path.is_file() and path.suffix != ".ex" and not (folder / path.name).exists():
+                os.symlink(path, folder / path.name)
         if yaml is not None:
             (folder / "pillion.yaml").write_text(yaml)
             program, words = self.program, [*words, "pillion.file=pillion.yaml"]
-        return mpirun(ranks, program, inputs, *words, cwd=folder, timeout=900, **more)
+        program = program or self.plain
+        return mpirun(ranks, program, inputs, *words, cwd=folder, timeout=900, check=check)
