@@ -38,6 +38,7 @@ std::string catalogue_text(const Case& of) {
     if (n > 0 || of.has_temperature)
       text += field(n == 0 ? "temperature" : "scalar_" + std::to_string(n),
                     of.is_on_thermal[n] ? "thermal" : "fluid");
+  for (const auto& name : of.added) text += field(name, "fluid");
   return text + "scalars: [dt]\n";
 }
 

@@ -20,6 +20,7 @@ struct Case {
   /// Of the temperature, and then of each passive scalar, whether solid elements have it. There are
   /// one more of them than passive scalars.
   std::vector<bool> is_on_thermal = {false};
+  std::vector<std::string> added;  ///< fields of the case's own
 };
 
 /// YAML with `meshes:`, `fields:` and `scalars:`, for pillion_options_set_catalogue. Names of

@@ -40,6 +40,17 @@
             integer(c_int), value :: elements
             integer(c_int) :: numbers(*)
           end subroutine
+          subroutine nek_add_field(field, values)
+     $        bind(C, name='pillion_nek_add_field')
+            import :: c_char, c_double
+            character(kind=c_char) :: field(*)
+            real(c_double) :: values(*)
+          end subroutine
+          subroutine nek_share_added(elements)
+     $        bind(C, name='pillion_nek_share_added')
+            import :: c_int
+            integer(c_int), value :: elements
+          end subroutine
           function nek_is_due(step, time) result(yes)
      $        bind(C, name='pillion_nek_is_due')
             import :: c_double, c_int
@@ -116,6 +127,24 @@
       call real_in_situ_end()
       end subroutine
 
+! For .usr files: a field of their own, one value at each point of the elements of the fluid. The
+! first call is before the first step, in usrdat3, or in userchk at istep 0. Values are read where
+! they are, at steps at which pillion_nek_due() is true in userchk.
+      subroutine pillion_nek_field(name, values)
+      use nek_pillion, only: c_null_char, nek_add_field
+      implicit none
+      character(*) :: name
+      real :: values(*)
+      call nek_add_field(trim(name)//c_null_char, values)
+      end subroutine
+
+      logical function pillion_nek_due()
+      use nek_pillion, only: nek_is_due
+      include 'SIZE'
+      include 'TSTEP'
+      pillion_nek_due = nek_is_due(istep, time) .ne. 0
+      end function
+
 ! Tells what the case computes. Meshes of temperature and scalars: iftmsh is true where the solid
 ! elements belong to them.
       subroutine nek_pillion_describe()
@@ -140,7 +169,8 @@
 ! Shares Nek's arrays where they are; nothing is copied. The pressure of PnPn-2, and arrays of an
 ! axisymmetric case, are as Nek writes them while a step is offered: see nek_pillion_offer.
       subroutine nek_pillion_share()
-      use nek_pillion, only: nek_share, nek_share_numbers, c_null_char
+      use nek_pillion, only: nek_share, nek_share_added,
+     $                       nek_share_numbers, c_null_char
       include 'SIZE'
       include 'TOTAL'
       common /scrcg/ pm1(lx1,ly1,lz1,lelv)
@@ -158,6 +188,7 @@
      $                     pm1, pm1, pm1)
          endif
       endif
+      call nek_share_added(nelv)
       if (ifmhd) call nek_share('magnetic_field'//c_null_char, nelv,
      $                          ldim, bx, by, bz)
       if (nelgt.gt.nelgv) then

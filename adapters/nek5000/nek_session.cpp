@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -28,7 +29,10 @@ constexpr const char* configuration = "pillion.yaml";
 constexpr const char* checkpoint_ending = ".pillion";  ///< behind the name of a field file
 
 pillion_session* session = nullptr;
-int rank = 0;  ///< in Nek's communicator
+bool is_configured = false;
+std::map<std::string, const double*> added;  // fields of the case's own, by name
+int elements_added = -1;                     // how many these have; -1 before they are shared
+int rank = 0;                                ///< in Nek's communicator
 
 void say(std::FILE* where, const char* what, const char* text) {
   if (rank != 0) return;
@@ -107,6 +111,8 @@ void open(MPI_Comm comm) {
 
 extern "C" {
 
+void pillion_nek_share_added(int elements);
+
 /// Opens the session if there is a configuration. A sidecar rank serves, and never returns.
 /// `simulation` becomes the communicator for Nek.
 void pillion_nek_open(const MPI_Fint* comm, MPI_Fint* simulation) {
@@ -141,8 +147,10 @@ void pillion_nek_begin_case(int order, int dimensions, int flow, int axis, int m
   of.has_solid = solid != 0;
   of.has_temperature = temperature != 0;
   of.is_on_thermal.assign(on_thermal, on_thermal + scalars + 1);
+  for (const auto& [name, values] : added) of.added.push_back(name);
   require(pillion_offer_catalogue(session, catalogue_text(of).c_str()));
   require(pillion_configure(session));
+  is_configured = true;
 }
 
 /// Shares the first `elements` of a field's arrays, one for each component.
@@ -161,7 +169,33 @@ void pillion_nek_share_numbers(const char* field, int elements, const int32_t* n
   warn(pillion_share_elements_typed(session, field, 0, elements, numbers, PILLION_INT32));
 }
 
+/// Adds a field of the case's own, or says where its values are from now on.
+void pillion_nek_add_field(const char* field, const double* values) {
+  if (session == nullptr) return;
+  const auto at = added.find(field);
+  if (is_configured && at == added.end()) {
+    say(stderr,
+        "WARNING: a field comes too late; add it in usrdat3, or in userchk at istep 0: ", field);
+    return;
+  }
+  if (at == added.end() || at->second == values) {
+    added.emplace(field, values);
+    return;
+  }
+  at->second = values;
+  if (elements_added >= 0) pillion_nek_share_added(elements_added);
+}
+
+void pillion_nek_share_added(int elements) {
+  elements_added = elements;
+  for (const auto& [name, values] : added)
+    pillion_nek_share(name.c_str(), elements, 1, values, values, values);
+}
+
+/// Before the first step every step may be.
 int pillion_nek_is_due(int step, double time) {
+  if (session == nullptr) return 0;
+  if (!is_configured) return 1;
   int32_t due = 0;
   warn(pillion_is_due(session, step, time, &due));
   return due;

@@ -8,6 +8,9 @@ LDFLAGS += obj/nek_pillion.o obj/libnek5000.a \
   -Wl,--wrap=in_situ_end_ \
   -L$(PILLION_LIBRARIES) -lpillion_nek5000 -Wl,-rpath,$(PILLION_LIBRARIES)
 
+# For lines of a .usr file that are for builds with Pillion alone.
+FFLAGS += -DPILLION
+
 nek5000: obj/nek_pillion.o
 
 # In obj, because compilers leave module files where they are started.

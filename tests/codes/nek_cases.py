@@ -35,7 +35,14 @@ class Case:
 
 
 ETHIER = {"lx1": "8", "lxd": "12", "lelg": "32", "lhis": "1000"}
-END_OF_USERCHK = "time, uxerrl2, prerrl2,' L2 err'\n"
+# A case that calls avg_all, and has a field of its own.
+USERCHK = {
+    "      real uxe  (lx1*ly1*lz1*lelv)\n": "      real own(lx1*ly1*lz1*lelv)\n"
+    "      common /mine/ own\n      logical pillion_nek_due\n      real uxe  (lx1*ly1*lz1*lelv)\n",
+    "time, uxerrl2, prerrl2,' L2 err'\n": "time, uxerrl2, prerrl2,' L2 err'\n"
+    "      call avg_all\n#ifdef PILLION\n      call pillion_nek_field('speed_squared', own)\n"
+    "      if (pillion_nek_due()) call vdot3(own,vx,vy,vz,vx,vy,vz,n)\n#endif\n",
+}
 CASES = {
     "ethier": Case(
         "short_tests/ethier", "ethier", ETHIER | {"lx2": "lx1-0"}, {"preconditioner": "semg_xxt"}
@@ -43,12 +50,12 @@ CASES = {
     "ethier_pnpn2": Case(
         "short_tests/ethier", "ethier", ETHIER | {"lx2": "lx1-2"}, {"preconditioner": "semg_xxt"}
     ),
-    "ethier_avg_all": Case(
+    "ethier_usr": Case(
         "short_tests/ethier",
         "ethier",
         ETHIER | {"lx2": "lx1-0"},
         {"preconditioner": "semg_xxt"},
-        {END_OF_USERCHK: END_OF_USERCHK + "      call avg_all\n"},
+        USERCHK,
     ),
     "eddy_uv": Case("examples/eddy_uv", "eddy_uv", {"ldim": "2", "lx2": "lx1-2", "lelg": "500"}),
     "tgv": Case(

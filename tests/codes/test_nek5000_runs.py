@@ -194,9 +194,9 @@ analyses:
 
 def test_averages_are_those_of_avg_all(built, tmp_path):
     """Nek's own routine, which the case calls at every step, writes three files every ten steps."""
-    folder, run = built("ethier_avg_all"), tmp_path / "run"
-    run_case(folder, run, "ethier_avg_all", MEANS, 3)
-    assert field_files(run) == built.plain_files("ethier_avg_all")
+    folder, run = built("ethier_usr"), tmp_path / "run"
+    run_case(folder, run, "ethier_usr", MEANS, 3)
+    assert field_files(run) == built.plain_files("ethier_usr")
     for number in (1, 2):
         found = readnek(str(run / f"results/a/mean_nek/mean0.f{number:05}"))
         assert found.istep == 10 * number
@@ -212,12 +212,38 @@ def test_averages_are_those_of_avg_all(built, tmp_path):
             np.testing.assert_allclose(element.scal[7], squares.elem[n].pres[0], **tolerance)
 
 
+OWN = """
+output: results
+sidecars: {per_node: 1, when_full: wait}
+analyses:
+  a:
+    every: 5 steps
+    stages:
+      - magnitude: {field: velocity, into: speed}
+      - statistics: {fields: [speed, speed_squared]}
+"""
+
+
+def test_a_case_adds_a_field_of_its_own(built, tmp_path):
+    folder, run = built("ethier_usr"), tmp_path / "run"
+    run_case(folder, run, "ethier_usr", OWN, 3)
+    speed = read_table(run / "results/a/statistics_speed.csv")
+    square = read_table(run / "results/a/statistics_speed_squared.csv")
+    assert square["step"].tolist() == [0, 5, 10, 15, 20]
+    np.testing.assert_allclose(square["max"], speed["max"] ** 2, rtol=1e-14)
+    np.testing.assert_allclose(square["mean"], speed["rms"] ** 2, rtol=1e-13)
+    assert field_files(run) == built.plain_files("ethier_usr")
+
+
 def test_mistakes_end_the_program_with_a_message(built, tmp_path):
     folder, run = built("ethier"), tmp_path / "run"
     text = SERIES.replace("field: pressure", "field: presure")
     done = run_case(folder, run, "ethier", text, 3, check=False)
     assert done.returncode != 0 and "presure" in done.stderr and "pressure" in done.stderr
     assert "Starting time loop" not in done.stdout
+    wrong = SERIES + "fields: {velocity: {mesh: fluid, type: float32, components: 3}}\n"
+    done = run_case(folder, run, "ethier", wrong, 3, check=False)
+    assert done.returncode != 0 and "velocity" in done.stderr and "float32" in done.stderr
     done = run_case(folder, run, "ethier", "output: results\nanalysis: {}\n", 2, check=False)
     assert done.returncode != 0 and "analysis" in done.stderr
 

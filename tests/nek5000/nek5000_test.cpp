@@ -61,6 +61,9 @@ TEST_CASE("The catalogue has the meshes and fields of a case") {
   CHECK(flat["fields"]["vorticity"]["components"].as<int>() == 1);
   CHECK_FALSE(flat["fields"]["temperature"]);
   CHECK_FALSE(flat["meshes"]["thermal"]);
+  of.added = {"own"};
+  CHECK(YAML::Load(nek5000::catalogue_text(of))["fields"]["own"]["mesh"].as<std::string>() ==
+        "fluid");
   of.is_axisymmetric = true;
   CHECK_FALSE(YAML::Load(nek5000::catalogue_text(of))["fields"]["vorticity"]);
 }
