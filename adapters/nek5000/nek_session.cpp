@@ -209,8 +209,10 @@ void pillion_nek_step(int step, double time, double dt) {
   else warn(status);
 }
 
-/// Saves the analyses beside a field file.
+/// Saves the analyses beside a field file, unless the user does not want it.
 void pillion_nek_checkpoint(const char* file) {
+  const char* wanted = std::getenv("PILLION_NEK_CHECKPOINT");
+  if (wanted != nullptr && std::string(wanted) == "no") return;
   warn(pillion_checkpoint(session, (file + std::string(checkpoint_ending)).c_str()));
 }
 

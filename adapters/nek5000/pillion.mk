@@ -13,7 +13,9 @@ FFLAGS += -DPILLION
 
 nek5000: obj/nek_pillion.o
 
-# In obj, because compilers leave module files where they are started.
-obj/nek_pillion.o: $(PILLION_NEK5000)/nek_pillion.f SIZE
+# Always, because the source may be that of another version, and no newer. In obj, because compilers
+# leave module files where they are started.
+.PHONY: pillion-source
+obj/nek_pillion.o: pillion-source
 	cd obj && $(FC) -c $(FL2) $(PILLION_NEK5000)/nek_pillion.f -o nek_pillion.o
 endif

@@ -66,12 +66,15 @@ def test_a_restart_continues_nek_and_its_analyses(built, tmp_path):
     assert report["run"]["continues"]
 
 
-def test_a_start_at_another_time_is_a_new_run(built, tmp_path):
+def test_a_start_at_another_time_is_a_new_run(built, tmp_path, monkeypatch):
     folder, run = built("ethier_pnpn2"), tmp_path / "run"
     run_case(folder, run, "ethier_pnpn2", SERIES, 3)
+    monkeypatch.setenv("PILLION_NEK_CHECKPOINT", "no")
+    shutil.rmtree(run / "ethier0.f00001.pillion")
     start_from(run, "ethier", "ethier0.f00002 time=0.0")
     done = run_case(folder, run, "ethier_pnpn2", None, 3)
     assert "resumes" not in done.stdout and "moved" in done.stderr
+    assert not (run / "ethier0.f00001.pillion").exists()
     found = read_table(run / "results/a/statistics_velocity.csv")
     assert found["step"].tolist() == list(range(0, 21, 2))
 
