@@ -9,6 +9,7 @@
 #include <AMReX_ParmParse.H>
 #include <AMReX_PlotFileUtil.H>
 #include <AMReX_TagBox.H>
+#include <AMReX_Utility.H>
 
 #include <cmath>
 #include <cstdio>
@@ -228,6 +229,13 @@ void run_misuse(pillion::Session& session) {
   });
 }
 
+/// Whether a test has ended the run by a file of that name; the same on every rank.
+bool is_ended(const std::string& name) {
+  int found = ParallelDescriptor::IOProcessor() && !name.empty() && FileExists(name) ? 1 : 0;
+  ParallelDescriptor::Bcast(&found, 1, ParallelDescriptor::IOProcessorNumber());
+  return found != 0;
+}
+
 void run(pillion::Session& session) {
   int steps = 6, plot = 1, derived = 0;
   bool is_misuse = false;
@@ -236,6 +244,8 @@ void run(pillion::Session& session) {
   if (is_misuse) return run_misuse(session);
   inputs.query("steps", steps);
   inputs.query("plot", plot);
+  std::string until;
+  inputs.query("until", until);
   Hierarchy hierarchy;
   hierarchy.start();
 
@@ -248,7 +258,7 @@ void run(pillion::Session& session) {
   session.offer_catalogue(catalogue_of(hierarchy, tracers));
   session.configure();
 
-  for (int step = 0; step < steps; ++step) {
+  for (int step = 0; step < steps && !is_ended(until); ++step) {
     if (step > 0) hierarchy.advance(0.5 * step);
     const double time = hierarchy.time();
     // [share]

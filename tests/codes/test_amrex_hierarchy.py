@@ -3,6 +3,11 @@
 writes at the same steps: values bit by bit, statistics by NumPy, particles with their ids.
 """
 
+import re
+import signal
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -171,6 +176,51 @@ def test_derived_field_that_nothing_uses_is_not_made(program, tmp_path):
     assert "derived 0 times" in result.stdout
     table = read_table(tmp_path / "results/a/statistics_density.csv")
     assert len(table["step"]) == 6
+
+
+ALONE = """
+output: results
+sidecars: {per_node: 1, when_full: wait}
+analyses: {a: {every: 2 steps, stages: [statistics: {fields: [density]}]}}
+"""
+ATTACHED = """
+analyses:
+  b:
+    every: 2 steps
+    products_every: 1
+    stages: [statistics: {fields: [density, double_density]}]
+"""
+
+
+def test_derived_field_that_an_attached_job_uses(build, program, tmp_path):
+    (tmp_path / "more.yaml").write_text(ATTACHED)
+    table = tmp_path / "results/b/statistics_double_density.csv"
+    words = [build / "bin/pillion", "attach", "results", "more.yaml", "--wait", "100"]
+
+    def follow() -> int:
+        """The status of the job that attaches, leaves, and then ends the run."""
+        with subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE) as job:
+            deadline = time.monotonic() + 100
+            while not table.exists() and job.poll() is None and time.monotonic() < deadline:
+                time.sleep(0.1)
+            if job.poll() is None:
+                job.send_signal(signal.SIGINT)
+            status = job.wait(60)
+        (tmp_path / "end").touch()
+        return status
+
+    with ThreadPoolExecutor(1) as pool:
+        status = pool.submit(follow)
+        inputs = INPUTS.replace("amr.max_level = 2", "amr.max_level = 1")
+        words_of_run = ["steps=100000", "plot=0", "until=end"]
+        done = run(program, tmp_path, 2, 0, *words_of_run, inputs=inputs, configuration=ALONE)
+        assert status.result() == 0
+    found = read_table(table)
+    single = read_table(tmp_path / "results/b/statistics_density.csv")
+    np.testing.assert_allclose(found["mean"], 2 * single["mean"] + 1, rtol=1e-12)
+    steps = len(read_table(tmp_path / "results/a/statistics_density.csv")["step"])
+    derived = int(re.search(r"derived (\d+) times", done.stdout)[1])
+    assert 0 < len(found) <= derived < steps
 
 
 def test_misuse_is_refused_in_words(program, tmp_path):
