@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <limits>
 #include <memory>
 #include <pillion/error.hpp>
 
@@ -122,7 +123,13 @@ const char* name_of(pillion_type type) {
 
 double Array::real(int64_t index) const { return convert<double>(at(index), type); }
 
-int64_t Array::integer(int64_t index) const { return convert<int64_t>(at(index), type); }
+int64_t Array::integer(int64_t index) const {
+  if (!is_real()) return convert<int64_t>(at(index), type);
+  constexpr double most = 9e18;
+  const double value = real(index);
+  return value > -most && value < most ? static_cast<int64_t>(value)
+                                       : std::numeric_limits<int64_t>::min();
+}
 
 bool Array::is_regular() const {
   const auto size = static_cast<int64_t>(size_of(type));

@@ -106,8 +106,7 @@ void put_lattice(const Node& field, const Part& part, FieldValues& out) {
                          step.count));
     out.lattice.steps[a] = step.integer(d);
   }
-  for (int64_t d = 0; d < std::min(first.count, step.count); ++d)
-    out.lattice.first += first.integer(d) * step.integer(d);
+  out.lattice.begin_at(first, step);
 }
 
 void check_count(const Node& field, const Part& part, const FieldValues& out) {
@@ -119,10 +118,7 @@ void check_count(const Node& field, const Part& part, const FieldValues& out) {
       refuse(fmt::format("'{}' has {} values, and '{}' has {} {}", field.path(), array.count,
                          part.path, wanted, items));
     }
-    std::array<int64_t, 3> last{};
-    for (size_t a = 0; a < static_cast<size_t>(part.axes); ++a)
-      last[a] = part.cells[a] - (out.at_points ? 0 : 1);
-    if (out.lattice.first < 0 || out.lattice.at(last) >= array.count)
+    if (!out.lattice.fits(part.cells, part.axes, out.at_points, array.count))
       refuse(fmt::format("'{}' has {} values, too few for its offsets and strides", field.path(),
                          array.count));
   }

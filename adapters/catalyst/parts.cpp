@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <pillion/error.hpp>
 
 namespace pillion::catalyst {
@@ -22,7 +23,16 @@ struct Extents {
   std::vector<size_t> order;
 };
 
-void put_extents(const Extents& extents, Part& part) {
+/// No array is as large, and products of such numbers have no overflow.
+constexpr int64_t most_points = int64_t{1} << 40;
+
+void put_extents(const Node& where, const Extents& extents, Part& part) {
+  double all = 1;
+  for (const int64_t count : extents.points) {
+    all *= static_cast<double>(std::max<int64_t>(count, 1));
+    if (count < 0 || all > static_cast<double>(most_points))
+      refuse(fmt::format("'{}' has {} points along an axis", where.path(), count));
+  }
   part.axes = static_cast<int>(extents.order.size());
   const auto& points = extents.points;
   const std::array<int64_t, 3> steps{1, points[0], points[0] * points[1]};
@@ -48,6 +58,12 @@ void refuse_other_systems(const Node& names) {
   }
 }
 
+double finite(const Node& node) {
+  const double value = node.real();
+  if (!std::isfinite(value)) refuse(fmt::format("'{}' is {}", node.path(), value));
+  return value;
+}
+
 void read_uniform(const Node& coordset, Part& part) {
   const Node dims = coordset.at("dims");
   const auto origin = coordset.find("origin");
@@ -62,13 +78,14 @@ void read_uniform(const Node& coordset, Part& part) {
     const size_t a = extents.order.size();
     extents.order.push_back(d);
     const std::string width = std::string("d") + space[d];
-    if (origin && origin->has(space[d])) part.origin[a] = origin->at(space[d]).real();
-    if (spacing && spacing->has(width.c_str())) part.spacing[a] = spacing->at(width.c_str()).real();
+    if (origin && origin->has(space[d])) part.origin[a] = finite(origin->at(space[d]));
+    if (spacing && spacing->has(width.c_str()))
+      part.spacing[a] = finite(spacing->at(width.c_str()));
     if (!(part.spacing[a] > 0))
       refuse(fmt::format("'{}/spacing/{}' is {}; cells need a width above 0", coordset.path(),
                          width, part.spacing[a]));
   }
-  put_extents(extents, part);
+  put_extents(coordset, extents, part);
 }
 
 void read_rectilinear(const Node& coordset, Part& part) {
@@ -84,10 +101,13 @@ void read_rectilinear(const Node& coordset, Part& part) {
     auto& faces = part.faces[extents.order.size()];
     extents.order.push_back(d);
     for (int64_t i = 0; i < array.count; ++i) faces.push_back(array.real(i));
-    if (std::adjacent_find(faces.begin(), faces.end(), std::greater_equal<>()) != faces.end())
+    const bool is_finite =
+        std::all_of(faces.begin(), faces.end(), [](double x) { return std::isfinite(x); });
+    if (!is_finite ||
+        std::adjacent_find(faces.begin(), faces.end(), std::greater_equal<>()) != faces.end())
       refuse(fmt::format("'{}' must ascend, and does not", along->path()));
   }
-  put_extents(extents, part);
+  put_extents(coordset, extents, part);
 }
 
 void read_coordinates(const Node& coordset, Part& part) {
@@ -121,8 +141,7 @@ void put_strides(const Node& elements, const Extents& extents, Part& part) {
     const auto d = static_cast<int64_t>(extents.order[a]);
     if (d < step.count) lattice.steps[a] = step.integer(d);
   }
-  for (int64_t d = 0; d < std::min(first.count, step.count); ++d)
-    lattice.first += first.integer(d) * step.integer(d);
+  lattice.begin_at(first, step);
 }
 
 void read_structured(const Node& topology, const Node& coordset, Part& part) {
@@ -131,15 +150,13 @@ void read_structured(const Node& topology, const Node& coordset, Part& part) {
   const Node dims = elements.at("dims");
   Extents extents;
   for (size_t d = 0; d < 3; ++d) {
-    if (const auto cells = dims.find(logical[d])) extents.points[d] = cells->integer() + 1;
+    if (const auto cells = dims.find(logical[d]))
+      extents.points[d] = std::clamp<int64_t>(cells->integer(), -2, most_points) + 1;
     if (extents.points[d] > 1) extents.order.push_back(d);
   }
-  put_extents(extents, part);
+  put_extents(coordset, extents, part);
   put_strides(elements, extents, part);
-  const auto& last = part.cells;
-  std::array<int64_t, 3> corner{};
-  for (size_t a = 0; a < extents.order.size(); ++a) corner[a] = last[a];
-  if (part.lattice_of_points.at(corner) >= part.coordinates.front().count)
+  if (!part.lattice_of_points.fits(part.cells, part.axes, true, part.coordinates.front().count))
     refuse(fmt::format("'{}' has {} points, too few for its topology", coordset.path(),
                        part.coordinates.front().count));
   const auto origin = elements.find("origin");
@@ -287,6 +304,28 @@ Description describe(const Node& channels) {
     }
   }
   return out;
+}
+
+void Lattice::begin_at(const Array& offsets, const Array& strides) {
+  for (int64_t d = 0; d < std::min(offsets.count, strides.count); ++d) {
+    const auto step =
+        static_cast<double>(offsets.integer(d)) * static_cast<double>(strides.integer(d));
+    // Such a place is in no array: nothing fits.
+    if (std::abs(step) > static_cast<double>(most_points)) return void(first = -most_points);
+    first += offsets.integer(d) * strides.integer(d);
+  }
+}
+
+bool Lattice::fits(const std::array<int64_t, 3>& cells, int axes, bool at_points,
+                   int64_t count) const {
+  // In reals, which have no overflow; steps may go backwards.
+  auto lowest = static_cast<double>(first), highest = lowest;
+  for (size_t a = 0; a < static_cast<size_t>(axes); ++a) {
+    const auto last = static_cast<double>(cells[a] - (at_points ? 0 : 1));
+    const double reach = last * static_cast<double>(steps[a]);
+    (reach < 0 ? lowest : highest) += reach;
+  }
+  return lowest >= 0 && highest < static_cast<double>(count);
 }
 
 int64_t Part::number_of_cells() const {

@@ -46,6 +46,11 @@ struct Lattice {
   [[nodiscard]] int64_t at(const std::array<int64_t, 3>& index) const {
     return first + index[0] * steps[0] + index[1] * steps[1] + index[2] * steps[2];
   }
+  /// Begins at the index `offsets` of an array with these strides.
+  void begin_at(const Array& offsets, const Array& strides);
+  /// Whether an array of so many values has those of all cells, or points, of a box.
+  [[nodiscard]] bool fits(const std::array<int64_t, 3>& cells, int axes, bool at_points,
+                          int64_t count) const;
 };
 
 struct FieldValues {

@@ -15,6 +15,9 @@ namespace pillion::catalyst {
 
 namespace {
 
+/// Along an axis.
+constexpr double most_cells = 1e12;
+
 /// A name that conditions, YAML and files can have.
 std::string plain(std::string name) {
   for (char& c : name)
@@ -92,7 +95,11 @@ void plan_uniform(const Key& key, const MeshFacts& facts, int64_t levels, Planne
   if (facts.levels.empty()) refuse(fmt::format("channel '{}' has ghost cells only", key.channel));
   const auto& coarsest = facts.levels.front();
   for (size_t a = 0; a < static_cast<size_t>(mesh.axes); ++a) {
-    mesh.cells[a] = std::llround((coarsest.hi[a] - coarsest.lo[a]) / coarsest.spacing[a]);
+    const double cells = (coarsest.hi[a] - coarsest.lo[a]) / coarsest.spacing[a];
+    if (!(cells < most_cells))
+      refuse(fmt::format("the domains of channel '{}' reach from {} to {} in cells of {}: too far",
+                         key.channel, coarsest.lo[a], coarsest.hi[a], coarsest.spacing[a]));
+    mesh.cells[a] = std::llround(cells);
     mesh.origin[a] = coarsest.lo[a];
     mesh.length[a] = static_cast<double>(mesh.cells[a]) * coarsest.spacing[a];
   }
@@ -304,7 +311,8 @@ Place place_of_uniform(const Part& part, const PlannedMesh& mesh) {
   place.level = static_cast<int32_t>(found - mesh.spacings.begin());
   for (size_t a = 0; a < static_cast<size_t>(mesh.axes); ++a) {
     const double exact = (part.origin[a] - mesh.origin[a]) / (*found)[a];
-    const int64_t first = std::llround(exact);
+    const bool is_near = std::abs(exact) < most_cells;
+    const int64_t first = is_near ? std::llround(exact) : 0;
     if (!is_same(exact, static_cast<double>(first), 1e3))
       refuse(fmt::format("'{}' begins at {}, which is between two cells of mesh '{}'", part.path,
                          part.origin[a], mesh.name));
