@@ -93,3 +93,9 @@ def at_points(step):
         worst = max(worst, float(abs(block["corner"] - wanted).max()))
         count += wanted.size // 3
     return {"points": step.sum(count), "worst": step.max(worst)}
+
+
+@pillion.stage(["joined", "number"])
+def addresses(step):
+    (block,) = step.blocks
+    return {n: block[n].__array_interface__["data"][0] for n in ("joined", "number")}

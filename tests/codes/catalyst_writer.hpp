@@ -6,6 +6,8 @@
 #include <array>
 #include <catalyst.hpp>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <string>
@@ -132,6 +134,9 @@ class Writer {
     single["values"].set_external(floats.data(), count);
     small["values"].set_external(little.data(), count);
     single["units"] = "m";
+    if (std::getenv("ADDRESSES") != nullptr)
+      std::printf("joined at %zu, number at %zu\n", reinterpret_cast<size_t>(together.data()),
+                  reinterpret_cast<size_t>(&members.data()->number));
     if (!points.empty()) at_points(points, topology);
   }
   void at_points(const std::vector<Triple>& points, const std::string& topology = "topo") {

@@ -5,6 +5,7 @@ examples.
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -171,6 +172,17 @@ def test_placements_of_a_code_that_uses_all_ranks(build, meshes, tmp_path):
     expect_means(tmp_path, "apart", range(STEPS))
     report = json.loads((tmp_path / "results/report.json").read_text())
     assert report["sidecars"]["ranks"] == 1 and report["run"]["simulation_ranks"] == 2
+
+
+@pytest.mark.parametrize("kind", ["uniform", "rectilinear", "structured", "mixed", "points"])
+def test_stages_in_the_simulation_read_its_memory(build, meshes, tmp_path, kind):
+    """Interleaved components, and numbers between other members of structs."""
+    configure(tmp_path, stage("addresses"))
+    done = run_meshes(build, meshes, tmp_path, kind, 1, 1, env={"ADDRESSES": 1})
+    given = np.array(re.findall(r"joined at (\d+), number at (\d+)", done.stdout)).astype(int)
+    found = read_table(tmp_path / "results/a/addresses.csv")
+    assert found["joined"].tolist() == given[:, 0].tolist()
+    assert found["number"].tolist() == given[:, 1].tolist()
 
 
 def test_results_come_back(build, meshes, tmp_path):
