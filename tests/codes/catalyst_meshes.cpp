@@ -6,8 +6,8 @@
 // With WANTED, a path of catalyst_results, rank 0 prints its value after each step. Variables of
 // the environment: the second step waits until the file AWAITED is there; FIRST is the first step;
 // CHECKPOINT is a folder to save to in the last step, RESTART one to resume from; LEVELS is a
-// number of levels to announce; with ADDRESSES it prints where two fields are; with SPLIT the simulation's ranks are those of a split of the
-// world.
+// number of levels to announce; with ADDRESSES it prints where two fields are; with SPLIT the
+// simulation's ranks are those of a split of the world.
 #include <mpi.h>
 #include <unistd.h>
 
