@@ -3,6 +3,7 @@
 what goes wrong."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -90,6 +91,7 @@ analyses:
       - encode: {fields: [velocity, pressure], at: sidecar}
 """
 SEPARATE = """
+run: NAME
 output: results
 sidecars: {job: separate, when_full: wait}
 analyses:
@@ -107,10 +109,11 @@ def test_field_files_are_the_same_in_other_modes(build, built, tmp_path, mode):
         assert len(list((run / "results/small/fluid_compressed").glob("fluid.0*.h5"))) == 3
     else:
         run.mkdir()
-        words = [build / "bin/pillion", "attach", "results", "--wait", "60"]
+        name = f"nek5000_{os.getpid()}"  # other runs on this node have other names
+        words = [build / "bin/pillion", "attach", name, "--wait", "60"]
         with subprocess.Popen(words, cwd=run, stderr=subprocess.PIPE, text=True) as sidecar:
             shutil.copytree(folder, run, dirs_exist_ok=True)
-            run_case(folder, run, "ethier_pnpn2", SEPARATE, 2)
+            run_case(folder, run, "ethier_pnpn2", SEPARATE.replace("NAME", name), 2)
             assert sidecar.wait(60) == 0
         report = json.loads((run / "results/report.json").read_text())
         assert report["sidecars"]["job"] == "separate"
