@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Programs that write with ADIOS2 through the plug-in engine, built against PyPI's ADIOS2."""
+
+import os
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from conftest import mpirun, read_table
+from datasets import read_raw
+from placements import EVERYTHING
+
+HERE = Path(__file__).parent
+ENGINE = HERE.parents[1] / "adapters/adios2"
+pytestmark = pytest.mark.skipif(
+    not EVERYTHING or find_spec("adios2") is None,
+    reason="runs with PILLION_TEST_ALL only, with the package adios2",
+)
+STEPS = 3
+
+
+def run(*words) -> None:
+    done = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def programs(build, tmp_path_factory) -> Path:
+    """The engine, built as a user would, and the program in C++."""
+    import adios2
+
+    folder, library = tmp_path_factory.mktemp("adios2"), Path(adios2.__file__).parent
+    run("cmake", "--install", build, "--prefix", folder / "pillion")
+    words = [f"-Dadios2_DIR={library / 'cmake/adios2'}"]
+    words.append(f"-DCMAKE_PREFIX_PATH={folder / 'pillion'}")
+    run("cmake", "-S", folder / "pillion/share/pillion/adios2", "-B", folder / "build", *words)
+    run("cmake", "--build", folder / "build")
+    source = HERE / "adios2_writer.cpp"
+    run(
+        *("mpicxx", "-std=c++17", source, f"-I{library / 'include'}", f"-L{library}"),
+        *("-ladios2_cxx", "-ladios2_core", f"-Wl,-rpath,{library}"),
+        # PyPI's libraries bring others along that the linker does not find.
+        *("-Wl,--allow-shlib-undefined", "-o", folder / "writer"),
+    )
+    return folder
+
+
+CONFIGURATION = """
+output: results
+meshes: {beads: {kind: particles}}
+fields: {charge: {mesh: beads, type: float64}}
+analyses:
+  grids:
+    stages:
+      - write_raw: {fields: [density], durable: false}
+      - write_raw: {fields: [column], durable: false}
+  beads: {stages: [statistics: {fields: [charge]}]}
+"""
+
+
+def play(programs, folder, language, text, ranks=3, check=True):
+    (folder / "analyses.yaml").write_text(text)
+    shutil.copy(HERE / "adios2.xml", folder)
+    program = (programs / "writer",)
+    if language == "python":
+        program = (sys.executable, HERE / "adios2_writer.py")
+    env = {"ADIOS2_PLUGIN_PATH": str(programs / "build")}
+    return mpirun(ranks, *program, STEPS, cwd=folder, env=os.environ | env, check=check)
+
+
+@pytest.mark.parametrize("language", ["python", "c++"])
+def test_what_programs_put(programs, tmp_path, language):
+    play(programs, tmp_path, language, CONFIGURATION)
+    k, j, i = np.indices((12, 5, 4))
+    results = tmp_path / "results/grids"
+    for step, (_, blocks) in read_raw(results, "grid_12_5_4.raw.yaml").items():
+        assert len(blocks) == 6
+        for block in blocks:
+            at = tuple(slice(a, b) for a, b in zip(block["lo"], block["hi"], strict=True))[::-1]
+            wanted = (step // 10 + i + 10 * j + 100 * k)[at]
+            np.testing.assert_array_equal(block["density"].reshape(wanted.shape), wanted)
+    found = read_raw(results, "grid_5_4.raw.yaml")
+    assert sorted(found) == [0, 10, 20]
+    for step, (_, (block,)) in found.items():
+        np.testing.assert_array_equal(block["column"], step // 10 + np.arange(20))
+    table = read_table(tmp_path / "results/beads/statistics_charge.csv")
+    counts = [2 * (n + 2) for n in range(STEPS)]
+    assert list(table["count"]) == counts
+    np.testing.assert_allclose(table["mean"], [(count - 1) / 2 for count in counts])
+    head = yaml.safe_load((results / "grid_5_4.raw.yaml").read_text())
+    for n, entry in enumerate(head["steps"]):
+        index = yaml.safe_load((results / entry["index"]).read_text())
+        assert entry["time"] == 0.5 * n and index["scalars"]["dt"]["value"] == 0.25 * n
+
+
+def test_sidecars_in_the_job_are_refused(programs, tmp_path):
+    done = play(programs, tmp_path, "c++", CONFIGURATION + "sidecars: {ranks: 1}\n", check=False)
+    assert done.returncode != 0 and "set 'sidecars: {job: separate}'" in done.stderr
+
+
+def test_particles_need_a_domain(programs, tmp_path):
+    text = CONFIGURATION.replace("beads", "pearls")
+    done = play(programs, tmp_path, "c++", text, check=False)
+    assert done.returncode != 0 and "the parameter 'Domain:pearls'" in done.stderr
