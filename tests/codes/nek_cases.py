@@ -25,6 +25,7 @@ class Case:
     size: dict[str, str] = field(hash=False)  # parameters of SIZE that differ from the template
     par: dict[str, str] = field(default_factory=dict, hash=False)  # of the file NAME.par
     usr: dict[str, str] = field(default_factory=dict, hash=False)  # replaced in the file NAME.usr
+    more: str = ""  # sections at the end of the file NAME.par
     steps: int = 20
     every: int = 10  # steps from one field file to the next
 
@@ -71,6 +72,9 @@ CASES = {
         "conj_ht_char",
         {"ldim": "2", "lx1": "6", "lxd": "8", "lelg": "100", "ldimt": "2", "lx1m": "lx1"},
         {"dt": "5e-2", "targetCFL": "1.0", "extrapolation": "standard"},
+        # Initial values, which are 0 otherwise.
+        {"      uz   = 0.0\n      temp = 0.0\n": "      uz   = 0.0\n      temp = ifield*y\n"},
+        more="\n[SCALAR01]\ndensity = 1.0\ndiffusivity = 0.1\nresidualTol = 1e-08\n",
     ),
     "eddy_mv": Case(
         "short_tests/eddy_mv",
@@ -110,7 +114,7 @@ def par_file(text: str, case: Case) -> str:
         text, count = re.subn(rf"(?im)^{name} *=.*$", f"{name} = {value}", text)
         if count == 0:
             text = re.sub(r"(?im)^\[GENERAL\].*$", rf"[GENERAL]\n{name} = {value}", text)
-    return re.sub(r"(?im)^(endTime|minNumProcesses|polynomialOrder) *=.*\n", "", text)
+    return re.sub(r"(?im)^(endTime|minNumProcesses|polynomialOrder) *=.*\n", "", text) + case.more
 
 
 def rea_file(text: str, case: Case) -> str:

@@ -33,7 +33,7 @@ def built(build, tmp_path_factory) -> Built:
 
 def configuration(mode: str, key: str) -> str:
     fluid = [name for name in FLUID if key != "axi" or name != "vorticity"]
-    lists = [fluid, THERMAL] if key == "conj_ht" else [fluid]
+    lists = [[*fluid, "scalar_1"], THERMAL] if key == "conj_ht" else [fluid]
     stages = "".join(
         f"      - write_raw: {{fields: [{', '.join(names)}], name: {name}, durable: false}}\n"
         for names, name in zip(lists, ("fluid", "thermal"), strict=False)
@@ -75,6 +75,8 @@ def nek_fields(path: Path) -> tuple[int, dict[str, np.ndarray]]:
             values = values[:, :, 0]
         if values.size:
             out[name] = values[:, : data.ndim]
+    for n in range(data.var[4]):
+        out[f"scalar_{n + 1}"] = np.array([element.scal[n : n + 1, 0] for element in data.elem])
     return data.istep, out
 
 
@@ -125,6 +127,8 @@ def assert_as_nek_writes(run: Path, key: str) -> None:
             limit = 1e-9 * np.abs(expected).max()
             np.testing.assert_allclose(found["vorticity"][inside], expected, rtol=0, atol=limit)
         if "temperature" in wanted:
+            np.testing.assert_array_equal(found["scalar_1"], wanted["scalar_1"][:elements])
+            assert np.ptp(found["scalar_1"]) > 0.1
             thermal = raw_fields(run / "results/a/thermal.raw.yaml", step)
             assert len(thermal["temperature"]) > elements
             np.testing.assert_array_equal(thermal["temperature"], wanted["temperature"])
@@ -133,7 +137,7 @@ def assert_as_nek_writes(run: Path, key: str) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("key", [key for key in CASES if not CASES[key].usr])
+@pytest.mark.parametrize("key", [key for key in CASES if key != "ethier_usr"])
 def test_values_and_files_are_nek_own(built, tmp_path, key, mode):
     folder = built(key)
     run_case(folder, tmp_path / "run", key, configuration(mode, key), MODES[mode][1])
