@@ -8,6 +8,7 @@ using pillion::base::guard;
 using pillion::capi::given;
 using pillion::capi::side;
 using pillion::capi::text;
+using pillion::model::MeshKind;
 
 struct pillion_kept {
   std::shared_ptr<const void> memory;

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <limits>
 
+#include "../fields.hpp"
+
 namespace pillion::stages::write_openpmd {
 
 Bytes component_of(const stage::Block& block, const stage::Array& array, int32_t component,

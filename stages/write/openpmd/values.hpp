@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <pillion/stage.hpp>
 
-#include "../../common/files.hpp"
+#include "../../common/messages.hpp"
 #include "records.hpp"
 
 namespace pillion::stages::write_openpmd {
