@@ -317,30 +317,30 @@ class PillionEngine final : public adios2::plugin::PluginEngineInterface {
                                   block.values, array.type));
   }
 
-  /// Until the first step a failure is one of all ranks, and ends the program; later ones are
-  /// warnings.
+  /// Until the first step a failure ends the program on all ranks; later failures are warnings.
   void offer() {
     if (session_ == nullptr) return;
     const bool is_first = !std::exchange(is_configured_, true);
+    if (is_first) configure();
+    const auto step = scalars_.count("step") > 0 ? static_cast<int64_t>(scalars_["step"])
+                                                 : static_cast<int64_t>(steps_);
+    const double time = scalars_.count("time") > 0 ? scalars_["time"] : static_cast<double>(step);
+    std::string problem;
     try {
-      if (is_first) configure();
-      const auto step = scalars_.count("step") > 0 ? static_cast<int64_t>(scalars_["step"])
-                                                   : static_cast<int64_t>(steps_);
-      const double time = scalars_.count("time") > 0 ? scalars_["time"] : static_cast<double>(step);
       int32_t is_due = 1;
       if (!is_first) check(pillion_is_due(session_, step, time, &is_due));
-      try {
-        if (is_due != 0) share();
-      } catch (const std::exception& error) {
-        if (is_first) throw;
-        warn(error.what());
-      }
-      // Also after a failure to share, which may be this rank's alone.
-      check(pillion_step(session_, step, time));
+      if (is_due != 0) share();
     } catch (const std::exception& error) {
-      if (is_first) throw;
-      warn(error.what());
+      problem = error.what();
     }
+    // Also after a failure to share, which may be this rank's alone: the others wait in this call,
+    // and all of them learn of a fault of the first step there.
+    const auto status = pillion_step(session_, step, time);
+    if (problem.empty() && status != PILLION_OK) problem = pillion_error_message();
+    if (problem.empty()) return;
+    if (is_first) throw std::runtime_error(problem);
+    if (warned_.insert(problem).second)
+      std::cerr << "pillion: warning: rank " << rank_ << ": " << problem << std::endl;
   }
 
   pillion_session* session_ = nullptr;

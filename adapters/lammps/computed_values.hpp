@@ -34,8 +34,8 @@ std::optional<Source> source_of(std::string_view name);
 class ComputedValues {
  public:
   /// Reads the session's catalogue. Throws std::runtime_error if a field that is used, or a scalar,
-  /// names something that LAMMPS does not have, or that has other components. A field that nobody
-  /// uses yet is looked at when a guest does.
+  /// names something that LAMMPS does not have, or that has other components. A field without
+  /// a use yet is checked when an attached job uses it.
   void find(const pillion_session* session, LAMMPS_NS::LAMMPS& lammps, int nevery);
   /// Whether values may be asked for at the next due step.
   [[nodiscard]] bool any() const { return !fields_.empty() || !scalars_.empty(); }

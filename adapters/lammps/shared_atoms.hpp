@@ -22,8 +22,8 @@ class SharedAtoms {
  public:
   /// Shares this rank's atoms that are in the group. Valid until LAMMPS moves its arrays.
   void share(pillion_session* session, const LAMMPS_NS::Atom& atom, int group_bit);
-  /// Shares further values of this rank's atoms, `width` for each, of which it takes those of the
-  /// group.
+  /// Shares further values, `width` for each of this rank's atoms. Atoms outside the group are left
+  /// out.
   template <class T>
   void share_more(pillion_session* session, const char* field, const T* values, int width);
   /// Shares the bonds that this rank has with atoms of the group, each once.

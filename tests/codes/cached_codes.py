@@ -21,7 +21,7 @@ needs_codes = pytest.mark.skipif(
 def built(name: str, script: Path, *inputs: Path, limit: float = 1800) -> Path:
     """The folder in which `script FOLDER` has built the code `name`.
 
-    A change of the script or of one of `inputs` (files that it compiles or unpacks) builds anew. A
+    A change of the script or of one of `inputs` (files that it compiles or unpacks) builds again. A
     build that failed leaves its folder; the next call tries again there.
     """
     digest = hashlib.sha256()

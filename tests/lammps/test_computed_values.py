@@ -35,7 +35,7 @@ FIELDS = {
     "f_mean": {"mesh": "atoms", "type": "float64", "components": 2},
     "d_weight": {"mesh": "atoms", "type": "float64"},
     "i_mark": {"mesh": "atoms", "type": "int32"},
-    "c_unused": {"mesh": "atoms", "type": "float64"},  # which nobody asks for
+    "c_unused": {"mesh": "atoms", "type": "float64"},  # which no analysis uses
 }
 USED = [name for name in FIELDS if name != "c_unused"]
 SCALARS = ["c_thermo_temp", "v_press"]
