@@ -52,7 +52,8 @@ add_set() {
       add_set test
       add_set lint
       add_set fuzz
-      packages+=(chromium libsimgrid-dev paraview python3-paraview xvfb)
+      packages+=(chromium code-saturne code-saturne-bin code-saturne-data code-saturne-doc
+        code-saturne-include libsimgrid-dev paraview python3-paraview xvfb)
       requirements+=(tests/requirements-all.txt)
       ;;
     *)

@@ -22,11 +22,17 @@ run(
   ${prefix}
 )
 
-# Nek5000 is not there, but what builds its cases finds its own files.
+# Nek5000 and code_saturne are not there, but what builds their cases finds its own files.
 run(${prefix}/bin/pillion-makenek --help)
 foreach(file IN ITEMS nek_pillion.f pillion.mk)
   if(NOT EXISTS ${prefix}/share/pillion/nek5000/${file})
     message(FATAL_ERROR "${file} of the Nek5000 adapter was not installed")
+  endif()
+endforeach()
+run(${prefix}/bin/pillion-saturne)
+foreach(file IN ITEMS cs_pillion.c pillion_saturne.h pillion_code_saturne.py)
+  if(NOT EXISTS ${prefix}/share/pillion/code_saturne/${file})
+    message(FATAL_ERROR "${file} of the code_saturne adapter was not installed")
   endif()
 endforeach()
 run(

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Compiled with each case, and linked into its program. Functions here that have the names of
+ * functions of code_saturne's library are called in their place, and call them: the start of MPI,
+ * the end of each time step's output, a written checkpoint, the end of the run. So the case may
+ * have user functions of all names. What they share is code_saturne's own memory. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* for RTLD_NEXT */
+#endif
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cs_defs.h"
+#include "cs_headers.h"
+#include "pillion_saturne.h"
+
+_Static_assert(sizeof(cs_lnum_t) == 4,
+               "Pillion needs a code_saturne with local numbers of 4 bytes");
+_Static_assert(sizeof(cs_gnum_t) == 8,
+               "Pillion needs a code_saturne with global numbers of 8 bytes");
+_Static_assert(sizeof(cs_real_t) == 8, "Pillion needs a code_saturne in double precision");
+
+/* Of the whole program, since code_saturne has one run in a process. */
+static int has_sidecars = 0;
+static int is_configured = 0;
+static int has_checkpoint = 0; /* that Pillion has not saved its state beside yet */
+
+/* The function of this name in code_saturne's library. */
+#define ORIGINAL(name, function)                                                                   \
+  do {                                                                                             \
+    void* found = dlsym(RTLD_NEXT, name);                                                          \
+    if (found == NULL) {                                                                           \
+      fprintf(stderr, "pillion: code_saturne's library has no function %s, or is static\n", name); \
+      exit(EXIT_FAILURE);                                                                          \
+    }                                                                                              \
+    memcpy(&function, &found, sizeof function);                                                    \
+  } while (0)
+
+/* Starts MPI; some ranks may become sidecars, which do not return. */
+void cs_base_mpi_init(int* argc, char** argv[]) {
+  void (*original)(int*, char***);
+  ORIGINAL("cs_base_mpi_init", original);
+  original(argc, argv);
+  MPI_Comm all = cs_glob_mpi_comm;
+  MPI_Comm simulation = pillion_saturne_open(all);
+  if (simulation == all) return;
+  has_sidecars = all != MPI_COMM_NULL;
+  cs_glob_mpi_comm = simulation;
+  MPI_Comm_size(simulation, &cs_glob_n_ranks);
+  MPI_Comm_rank(simulation, &cs_glob_rank_id);
+  if (cs_glob_n_ranks == 1) cs_glob_rank_id = -1; /* code_saturne's sign of a serial run */
+}
+
+/* Looks for programs to couple with, in a call that all ranks of the job make. There are none where
+ * there are sidecars, which would not answer. */
+void cs_coupling_discover_mpi_apps(const char* app_name, const char* forced_app_type) {
+  void (*original)(const char*, const char*);
+  if (has_sidecars) return;
+  ORIGINAL("cs_coupling_discover_mpi_apps", original);
+  original(app_name, forced_app_type);
+}
+
+/* The place of a field that code_saturne has allocated, or 0. */
+static int location_of(const cs_field_t* f) {
+  if (f->val == NULL && cs_mesh_location_get_n_elts(f->location_id)[0] > 0) return 0;
+  switch (f->location_id) {
+    case CS_MESH_LOCATION_CELLS: return PILLION_SATURNE_CELLS;
+    case CS_MESH_LOCATION_INTERIOR_FACES: return PILLION_SATURNE_INTERIOR_FACES;
+    case CS_MESH_LOCATION_BOUNDARY_FACES: return PILLION_SATURNE_BOUNDARY_FACES;
+    case CS_MESH_LOCATION_VERTICES: return PILLION_SATURNE_VERTICES;
+    default: return 0;
+  }
+}
+
+static void configure(void) {
+  is_configured = 1;
+  for (int z = 0; z < cs_boundary_zone_n_zones(); z++)
+    pillion_saturne_add_zone(cs_boundary_zone_by_id(z)->name);
+  for (int i = 0; i < cs_field_n_fields(); i++) {
+    const cs_field_t* f = cs_field_by_id(i);
+    const int location = location_of(f);
+    if (location == 0) continue;
+    pillion_saturne_add_field(f->name, location, f->dim, 0);
+    if (f->n_time_vals > 1) pillion_saturne_add_field(f->name, location, f->dim, 1);
+  }
+  pillion_saturne_add_field("cell_volume", PILLION_SATURNE_CELLS, 1, 0);
+  pillion_saturne_add_field("cell_centre", PILLION_SATURNE_CELLS, 3, 0);
+  pillion_saturne_add_field("boundary_area", PILLION_SATURNE_BOUNDARY_FACES, 1, 0);
+  pillion_saturne_add_field("boundary_normal", PILLION_SATURNE_BOUNDARY_FACES, 3, 0);
+  if (cs_glob_thermal_model->itpscl == CS_TEMPERATURE_SCALE_CELSIUS) pillion_saturne_set_celsius();
+  pillion_saturne_configure();
+}
+
+static void share(void) {
+  const cs_mesh_t* m = cs_glob_mesh;
+  const cs_mesh_quantities_t* q = cs_glob_mesh_quantities;
+  const int changes = cs_turbomachinery_get_model() == CS_TURBOMACHINERY_TRANSIENT;
+  const pillion_saturne_mesh mesh = {.cells = m->n_cells,
+                                     .interior_faces = m->n_i_faces,
+                                     .boundary_faces = m->n_b_faces,
+                                     .points = m->n_vertices,
+                                     .coordinates = m->vtx_coord,
+                                     .interior_cells = (const int32_t*)m->i_face_cells,
+                                     .boundary_cells = m->b_face_cells,
+                                     .interior_offsets = m->i_face_vtx_idx,
+                                     .interior_points = m->i_face_vtx_lst,
+                                     .boundary_offsets = m->b_face_vtx_idx,
+                                     .boundary_points = m->b_face_vtx_lst,
+                                     .cell_numbers = (const int64_t*)m->global_cell_num,
+                                     .interior_numbers = (const int64_t*)m->global_i_face_num,
+                                     .boundary_numbers = (const int64_t*)m->global_b_face_num,
+                                     .point_numbers = (const int64_t*)m->global_vtx_num,
+                                     .zones = cs_boundary_zone_face_zone_id()};
+  pillion_saturne_share_mesh(&mesh, cs_glob_ale > 0, changes);
+  for (int i = 0; i < cs_field_n_fields(); i++) {
+    const cs_field_t* f = cs_field_by_id(i);
+    pillion_saturne_share(f->name, 0, f->val);
+    if (f->n_time_vals > 1) pillion_saturne_share(f->name, 1, f->val_pre);
+  }
+  pillion_saturne_share("cell_volume", 0, q->cell_vol);
+  pillion_saturne_share("cell_centre", 0, q->cell_cen);
+  pillion_saturne_share("boundary_area", 0, q->b_face_surf);
+  pillion_saturne_share("boundary_normal", 0, q->b_face_normal);
+}
+
+/* The end of a time step, after its output; before the first step, of the initial state. */
+void cs_post_time_step_end(void) {
+  void (*original)(void);
+  ORIGINAL("cs_post_time_step_end", original);
+  original();
+  if (!pillion_saturne_is_open()) return;
+  const cs_time_step_t* ts = cs_glob_time_step;
+  if (!is_configured) configure();
+  if (pillion_saturne_is_due(ts->nt_cur, ts->t_cur)) share();
+  pillion_saturne_step(ts->nt_cur, ts->t_cur, ts->dt[0]);
+  /* code_saturne writes checkpoints before the step is offered here. */
+  if (has_checkpoint) pillion_saturne_checkpoint();
+  has_checkpoint = 0;
+}
+
+void cs_restart_checkpoint_done(const cs_time_step_t* ts) {
+  void (*original)(const cs_time_step_t*);
+  ORIGINAL("cs_restart_checkpoint_done", original);
+  original(ts);
+  has_checkpoint = 1;
+}
+
+/* The end of the run, while fields and mesh are still there. */
+void cs_post_finalize(void) {
+  void (*original)(void);
+  pillion_saturne_close();
+  ORIGINAL("cs_post_finalize", original);
+  original();
+}

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What happens at each of code_saturne's calls: the functions that cs_pillion.c, compiled with the
+// case, reaches. code_saturne is one program in one process, so there is one session. Until the
+// first step a failure is a mistake in the configuration, found alike on every rank: it ends the
+// program. From then on no failure of Pillion ends code_saturne.
+#include <mpi.h>
+#include <pillion/pillion.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "catalogue.hpp"
+#include "cells.hpp"
+#include "pillion_saturne.h"
+
+namespace pillion::code_saturne {
+
+namespace {
+
+constexpr const char* configuration = "pillion.yaml";
+// In code_saturne's own folders, so that they go where these go.
+constexpr const char* checkpoint_to_write = "checkpoint/pillion";
+constexpr const char* checkpoint_to_resume = "restart/pillion";
+
+/// A field of the catalogue, and what was shared of it last.
+struct Shared {
+  std::string name;  ///< in Pillion
+  std::string mesh;
+  bool is_at_points = false;
+  const double* values = nullptr;
+  int64_t count = -1;
+};
+
+/// A mesh that is shared, and how many values a field has on it.
+struct SharedMesh {
+  int64_t cells = 0, points = 0;
+  std::vector<int32_t> points_used;  ///< of all points of the rank; empty if all are
+};
+
+pillion_session* session = nullptr;
+bool is_configured = false;
+Case of_run;
+std::map<std::pair<std::string, bool>, Shared> fields;  // by name in code_saturne, and previous
+std::map<std::string, SharedMesh> meshes;
+int rank = 0;  ///< in code_saturne's communicator
+
+void say(std::FILE* where, const char* what, const char* text) {
+  if (rank != 0) return;
+  std::fprintf(where, "pillion: %s%s\n", what, text);
+  std::fflush(where);
+}
+
+// Ends MPI as code_saturne does at its end: all ranks of the job meet, those of sidecars too.
+[[noreturn]] void end(int status) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Finalize();
+  std::exit(status);
+}
+
+// Ends the program where every rank has the same failure, so that none waits for another. Programs
+// that are coupled with this one, in the same job, know nothing of that.
+void require(pillion_status status, bool is_coupled = false) {
+  if (status == PILLION_OK) return;
+  say(stderr, "", pillion_error_message());
+  pillion_close(std::exchange(session, nullptr));
+  if (is_coupled) MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+  end(EXIT_FAILURE);
+}
+
+void warn(pillion_status status) {
+  if (status != PILLION_OK) say(stderr, "WARNING: ", pillion_error_message());
+}
+
+bool is_set(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && *value != '\0';
+}
+
+bool saves_checkpoints() {
+  return !is_set("PILLION_SATURNE_CHECKPOINT") ||
+         std::string(std::getenv("PILLION_SATURNE_CHECKPOINT")) != "no";
+}
+
+int size_of(MPI_Comm comm) {
+  int size = 1;
+  if (comm != MPI_COMM_NULL) MPI_Comm_size(comm, &size);
+  return size;
+}
+
+/// What rank 0 finds in the folder where the program was started, for all ranks alike.
+struct Files {
+  int has_configuration = 0, has_checkpoint = 0;
+};
+
+Files find_files(MPI_Comm comm) {
+  int found[2] = {is_set("PILLION_CONFIGURATION") || access(configuration, F_OK) == 0,
+                  saves_checkpoints() && access(checkpoint_to_resume, F_OK) == 0};
+  if (comm != MPI_COMM_NULL) MPI_Bcast(found, 2, MPI_INT, 0, comm);
+  return {found[0], found[1]};
+}
+
+/// Opened in two phases, because code_saturne reads its inputs with the communicator.
+void open(MPI_Comm comm, bool resumes, bool is_coupled) {
+  pillion_options* raw = nullptr;
+  require(pillion_options_create(&raw), is_coupled);
+  const std::unique_ptr<pillion_options, void (*)(pillion_options*)> options(raw,
+                                                                             &pillion_options_free);
+  require(pillion_options_set_deferred(raw), is_coupled);
+  if (resumes) {
+    require(pillion_options_set_restart(raw, checkpoint_to_resume), is_coupled);
+    say(stdout, "resumes from ", checkpoint_to_resume);
+  }
+  require(pillion_open_with(configuration, comm, raw, &session), is_coupled);
+}
+
+/// Sidecars take part in nothing that coupled programs do together.
+void refuse_sidecars_of_coupled_programs(MPI_Comm comm) {
+  int is_sidecar = pillion_communicator(session) == MPI_COMM_NULL ? 1 : 0;
+  int some = 0;
+  MPI_Allreduce(&is_sidecar, &some, 1, MPI_INT, MPI_MAX, comm);
+  if (some == 0) return;
+  say(stderr, "",
+      "code_saturne is coupled with other programs in this job, which sidecars in the job cannot "
+      "take part in; use `sidecars: {job: separate}`, or leave `sidecars` out");
+  MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+}
+
+/// Of the meshes that some analysis needs.
+std::set<std::string> used_meshes() {
+  std::set<std::string> out;
+  int32_t count = 0;
+  warn(pillion_count_fields(session, &count));
+  for (int32_t n = 0; n < count; ++n) {
+    pillion_field field{};
+    if (pillion_get_field(session, n, &field) == PILLION_OK && field.used != 0)
+      out.insert(field.mesh);
+  }
+  return out;
+}
+
+void share_points(const char* name, const pillion_saturne_mesh& mesh,
+                  const std::vector<int32_t>& used) {
+  pillion_points points{};
+  points.size = sizeof points;
+  points.type = PILLION_FLOAT64;
+  points.count = used.empty() ? mesh.points : static_cast<int64_t>(used.size());
+  std::vector<double> coordinates;
+  std::vector<int64_t> ids;
+  for (const int32_t point : used) {
+    coordinates.insert(coordinates.end(), mesh.coordinates + 3 * static_cast<size_t>(point),
+                       mesh.coordinates + 3 * static_cast<size_t>(point) + 3);
+    ids.push_back(number_of(mesh.point_numbers, point));
+  }
+  for (int32_t p = 0; used.empty() && p < mesh.points; ++p)
+    ids.push_back(number_of(mesh.point_numbers, p));
+  points.data[0] = used.empty() ? mesh.coordinates : coordinates.data();
+  points.ids = ids.data();
+  warn(pillion_share_points(session, name, 0, &points));
+}
+
+void share_cells(const char* name, CellTable table, const pillion_saturne_mesh& mesh) {
+  auto& shared = meshes[name];
+  shared = {static_cast<int64_t>(table.types.size()), mesh.points, std::move(table.points_used)};
+  share_points(name, mesh, shared.points_used);
+  pillion_cells cells = table.view().raw(name);
+  cells.size = sizeof cells;
+  warn(pillion_share_cells(session, name, 0, &cells));
+}
+
+}  // namespace
+
+extern "C" {
+
+MPI_Comm pillion_saturne_open(MPI_Comm comm) {
+  if (comm != MPI_COMM_NULL) MPI_Comm_rank(comm, &rank);
+  const Files files = find_files(comm);
+  if (files.has_configuration == 0) return comm;
+  int is_running = 0;
+  MPI_Initialized(&is_running);
+  if (is_running == 0) MPI_Init(nullptr, nullptr);  // ended by code_saturne, which asks MPI
+  const MPI_Comm all = comm == MPI_COMM_NULL ? MPI_COMM_SELF : comm;
+  const bool is_coupled = size_of(all) < size_of(MPI_COMM_WORLD);
+  open(all, files.has_checkpoint != 0, is_coupled);
+  if (is_coupled) refuse_sidecars_of_coupled_programs(all);
+  if (pillion_serve(session) != 0) end(EXIT_SUCCESS);
+  const MPI_Comm simulation = pillion_communicator(session);
+  MPI_Comm_rank(simulation, &rank);
+  if (comm == MPI_COMM_NULL) return MPI_COMM_WORLD;
+  if (size_of(simulation) == size_of(all)) return comm;
+  MPI_Comm own = MPI_COMM_NULL;  // code_saturne works on when the session is closed, and frees it
+  MPI_Comm_dup(simulation, &own);
+  return own;
+}
+
+int pillion_saturne_is_open(void) { return session != nullptr ? 1 : 0; }
+
+void pillion_saturne_add_zone(const char* name) { of_run.zones.emplace_back(name); }
+
+void pillion_saturne_add_field(const char* name, int32_t location, int32_t components,
+                               int32_t is_previous) {
+  if (mesh_of(location) != nullptr)
+    of_run.fields.push_back({name, location, components, is_previous != 0});
+}
+
+void pillion_saturne_set_celsius(void) { of_run.is_celsius = true; }
+
+void pillion_saturne_configure(void) {
+  is_configured = true;
+  const auto names = names_of(of_run.fields);
+  for (size_t f = 0; f < names.size(); ++f) {
+    const auto& field = of_run.fields[f];
+    fields[{field.name, field.is_previous}] = {names[f], mesh_of(field.location),
+                                               field.location == PILLION_SATURNE_VERTICES};
+  }
+  require(pillion_offer_catalogue(session, catalogue_text(of_run).c_str()));
+  require(pillion_configure(session));
+}
+
+int pillion_saturne_is_due(int64_t step, double time) {
+  if (session == nullptr) return 0;
+  if (meshes.empty()) return 1;
+  int32_t due = 0;
+  warn(pillion_is_due(session, step, time, &due));
+  return due;
+}
+
+void pillion_saturne_share_mesh(const pillion_saturne_mesh* mesh, int moves, int changes) {
+  if (changes != 0) meshes.clear();
+  for (const auto& [name, shared] : meshes)
+    if (moves != 0) share_points(name.c_str(), *mesh, shared.points_used);
+  for (const auto& name : used_meshes()) {
+    if (meshes.count(name) != 0) continue;
+    share_cells(name.c_str(),
+                name == "fluid"      ? volume_cells(*mesh)
+                : name == "boundary" ? boundary_faces(*mesh)
+                                     : interior_faces(*mesh),
+                *mesh);
+  }
+}
+
+void pillion_saturne_share(const char* name, int32_t is_previous, const double* values) {
+  const auto at = fields.find({name, is_previous != 0});
+  if (at == fields.end()) return;
+  auto& field = at->second;
+  const auto mesh = meshes.find(field.mesh);
+  if (mesh == meshes.end()) return;
+  const int64_t count = field.is_at_points ? mesh->second.points : mesh->second.cells;
+  if (field.values == values && field.count == count) return;
+  field.values = values;
+  field.count = count;
+  warn(pillion_share_values_typed(session, field.name.c_str(), 0, count, values, PILLION_FLOAT64));
+}
+
+void pillion_saturne_step(int64_t step, double time, double dt) {
+  static bool is_first = true;
+  warn(pillion_set_scalar(session, "dt", dt));
+  const auto status = pillion_step(session, step, time);
+  if (std::exchange(is_first, false)) require(status);
+  else warn(status);
+}
+
+void pillion_saturne_checkpoint(void) {
+  if (session != nullptr && saves_checkpoints())
+    warn(pillion_checkpoint(session, checkpoint_to_write));
+}
+
+void pillion_saturne_close(void) {
+  if (session == nullptr) return;
+  const std::string report = pillion_report_path(session);
+  const auto status = pillion_close(std::exchange(session, nullptr));
+  warn(status);
+  if (status == PILLION_OK) say(stdout, "report: ", report.c_str());
+}
+
+}  // extern "C"
+
+}  // namespace pillion::code_saturne

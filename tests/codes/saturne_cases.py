@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Cases of code_saturne: tutorials of its documentation, and a mesh of all kinds of cells. They run
+by `code_saturne run`, with the line that pillion-saturne prints or without it.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from saturne_mesh import write_gmsh
+
+EXAMPLES = Path("/usr/share/doc/code-saturne/examples")
+TOOL = "/usr/lib/code_saturne/cs_io_dump"
+USER_MESH = """#include "cs_defs.h"
+#include "cs_headers.h"
+#include "cs_prototypes.h"
+void cs_user_join(void) { cs_join_add("x > 0.99 and x < 1.01", 0.1, 25., 1, 1);
+  cs_join_add("x > 2.99 and x < 3.01", 0.1, 25., 1, 1); }
+"""
+# A user function of a name that the task of Pillion could need.
+USER_OPERATIONS = """#include "cs_defs.h"
+#include "cs_headers.h"
+#include "cs_prototypes.h"
+void cs_user_extra_operations_finalize(cs_domain_t *domain) {
+  CS_UNUSED(domain);
+  bft_printf("user operations ran\\n");
+}
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A case, as changes of a tutorial."""
+
+    tutorial: str
+    xml: dict[str, str] = field(hash=False)  # regular expressions that are replaced in setup.xml
+    sources: dict[str, str] = field(default_factory=dict, hash=False)
+    meshes: tuple[str, ...] = ()  # of its own
+
+
+STEPS = {r"<iterations>\d+": "<iterations>6"}
+CASES = {
+    "junction": Case("1-simple_junction/case1", STEPS),
+    "domain": Case("2-full_domain/case1", STEPS | {r"<output_at_start.*\n": ""}),
+    "joined": Case(
+        "1-simple_junction/case1",
+        STEPS
+        | {
+            r"downcomer.des": "joined.msh",
+            r"(nature=.inlet.>)[^<]*": r"\1x &lt; 0.001",
+            r"(nature=.outlet.>)[^<]*": r"\1x &gt; 3.999",
+            r"(nature=.symmetry.>)[^<]*": r"\1z &lt; 0.001",
+            r"(nature=.wall.>)[^<]*": r"\1x &gt; 0.001 and x &lt; 3.999 and z &gt; 0.001",
+        },
+        {"cs_user_mesh.c": USER_MESH, "cs_user_extra_operations.c": USER_OPERATIONS},
+        ("joined.msh",),
+    ),
+}
+
+
+def environment(build: Path) -> dict[str, str]:
+    """For code_saturne as root, and on more ranks than there are cores."""
+    return os.environ | {
+        "USER": "root",
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "OMPI_MCA_rmaps_base_oversubscribe": "1",
+        "OMPI_MCA_hwloc_base_binding_policy": "none",
+        "PYTHONPATH": str(build / "python"),
+    }
+
+
+class Study:
+    """A study of code_saturne in a folder, with a case for each key that is asked for."""
+
+    def __init__(self, build: Path, folder: Path) -> None:
+        if shutil.which("code_saturne") is None or not EXAMPLES.is_dir():
+            pytest.skip("code_saturne is not installed (tools/install_deps.sh develop)")
+        self.build, self.folder = build, folder / "study"
+        self.environment = environment(build)
+        command = ["code_saturne", "create", "-s", "study", "-c", "template"]
+        subprocess.run(command, cwd=folder, env=self.environment, check=True, capture_output=True)
+
+    def case(self, key: str) -> Path:
+        to, case = self.folder / key, CASES[key]
+        if to.exists():
+            return to
+        shutil.copytree(self.folder / "template", to)
+        example = EXAMPLES / case.tutorial
+        for path in (example.parent / "mesh").glob("*"):
+            shutil.copy2(path, self.folder / "MESH")
+        text = (example / "setup.xml").read_text()
+        for old, new in case.xml.items():
+            text, count = re.subn(old, new, text)
+            assert count > 0, old
+        (to / "DATA/setup.xml").write_text(text)
+        for path in example.glob("*.c"):
+            shutil.copy2(path, to / "SRC")
+        for name, source in case.sources.items():
+            (to / "SRC" / name).write_text(source)
+        for name in case.meshes:
+            write_gmsh(self.folder / "MESH" / name)
+        return to
+
+    def run(
+        self, key, name, ranks, text=None, *, restart=None, steps=None, check=True, **variables
+    ):
+        """The folder of a run, with a pillion.yaml if there is a text. Without one, the case has
+        nothing of Pillion. `restart` is the folder of the run before.
+        """
+        case = self.case(key)
+        data = case / "DATA"
+        (data / "pillion.yaml").unlink(missing_ok=True)
+        script = data / "cs_user_scripts.py"
+        script.unlink(missing_ok=True)
+        if text is not None:
+            (data / "pillion.yaml").write_text(text)
+            line = subprocess.run([self.build / "bin/pillion-saturne"], capture_output=True)
+            script.write_bytes(line.stdout)
+        setup = (data / "setup.xml").read_text()
+        if restart is not None:
+            path = f"RESU/{restart.name}/checkpoint"
+            lines = f"<start_restart><restart path='{path}'/></start_restart>"
+            setup = re.sub(r"(<calculation_management>)", rf"\1{lines}", setup)
+        if steps is not None:
+            setup = re.sub(r"<iterations>\d+", f"<iterations>{steps}", setup)
+        (data / f"{name}.xml").write_text(setup)
+        command = ["code_saturne", "run", "--id", name, "-n", str(ranks), "--param", f"{name}.xml"]
+        done = subprocess.run(
+            command,
+            cwd=case,
+            env=self.environment | variables,
+            capture_output=True,
+            text=True,
+            timeout=240,
+        )
+        run = case / "RESU" / name
+        if check and done.returncode != 0:
+            errors = "".join(path.read_text() for path in run.glob("error*"))
+            pytest.fail(f"{done.stdout}\n{done.stderr}\n{errors}")
+        (run / "output").write_text(done.stdout + done.stderr)
+        return run
+
+
+def stored(run: Path, section: str, file: str = "main"):
+    """The numbers of a section of a checkpoint, as code_saturne's own tool prints them."""
+    command = [TOOL, "-e", "--section", section, "--f-format", "26.17e"]
+    done = subprocess.run([*command, run / "checkpoint" / file], capture_output=True, check=True)
+    return [float(number) for number in done.stdout.split()]
