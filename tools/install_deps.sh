@@ -84,9 +84,10 @@ install_packages() {
   fi
   export DEBIAN_FRONTEND=noninteractive
   # Package lists that are fresh enough save a download.
-  "${as_root[@]}" apt-get -o DPkg::Lock::Timeout=600 install -qq -y --no-install-recommends "${missing[@]}" >/dev/null 2>&1 || {
-    "${as_root[@]}" apt-get update -qq
-    "${as_root[@]}" apt-get -o DPkg::Lock::Timeout=600 install -qq -y --no-install-recommends "${missing[@]}" >/dev/null
+  local apt=("${as_root[@]}" apt-get -qq -o DPkg::Lock::Timeout=600)
+  "${apt[@]}" install -y --no-install-recommends "${missing[@]}" >/dev/null 2>&1 || {
+    "${apt[@]}" update
+    "${apt[@]}" install -y --no-install-recommends "${missing[@]}" >/dev/null
   }
 }
 

@@ -47,6 +47,7 @@ fi
 PILLION_BUILD=$build "$python" "$root/bench/progress.py"
 PYTHONPATH=$root/python PILLION_BUILD=$build "$python" "$root/bench/advise.py"
 PILLION_BUILD=$build "$python" "$root/bench/auto_placement.py"
+PILLION_BUILD=$build "$python" "$root/bench/codes.py"
 if [ -e "$build/miniapps/cosmology/cosmology" ]; then
   PILLION_BUILD=$build "$python" "$root/bench/intransit.py"
 fi

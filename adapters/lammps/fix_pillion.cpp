@@ -40,6 +40,19 @@ pillion_domain domain_of(const LAMMPS_NS::Domain& box) {
 constexpr unsigned int every_field = 0xffffffff;
 constexpr unsigned int no_field = 0;
 
+constexpr int minimising = 2;  ///< a value of Update::whichflag
+
+/// LAMMPS of 2022 copies atoms from the device when it is asked. That of 2025 does so before it
+/// calls a fix, if the fix reads them.
+template <class Atom>
+constexpr bool copies_when_asked = requires(Atom& atom) {
+  atom.sync_modify(LAMMPS_NS::Host, every_field, no_field);
+};
+template <class Atom>
+void copy_from_device(Atom& atom) {
+  if constexpr (copies_when_asked<Atom>) atom.sync_modify(LAMMPS_NS::Host, every_field, no_field);
+}
+
 }  // namespace
 
 /// LAMMPS writes errors to its screen and its log. If the screen is off, they go to standard error.
@@ -108,7 +121,8 @@ void FixPillion::define() {
   dynamic_group_allow = 1;
   // LAMMPS with KOKKOS would else copy all atoms from the device before, and back after, every
   // step.
-  datamask_read = datamask_modify = no_field;
+  datamask_modify = no_field;
+  datamask_read = copies_when_asked<LAMMPS_NS::Atom> ? no_field : every_field;
   if (atom->tag_enable == 0) fail("fix pillion needs atom ids");
   if (!off_) open();
   if (!off_) require([&] { set_units(ride_->session(), units_of(update->unit_style)); });
@@ -161,6 +175,7 @@ void FixPillion::init() {
   const bool is_in_use = has_stepped_ && ready_;
   if (count > 1 && !is_in_use) fail("only one fix pillion may be defined at a time");
   if (off_ || ride_ == nullptr || ride_->session() == nullptr) return;
+  if (!copies_when_asked<LAMMPS_NS::Atom>) datamask_read = every_field;
   require([&] { values_.find(ride_->session(), *lmp, nevery); });
   if (!off_ && values_.any()) values_.announce(*lmp, update->ntimestep);
 }
@@ -170,7 +185,11 @@ void FixPillion::share_atoms() {
   auto* session = ride_->session();
   for (const char* mesh : {mesh_name, bonds_name})
     check(pillion_set_domain(session, mesh, &domain));
-  atom->sync_modify(LAMMPS_NS::Host, every_field, no_field);
+  if (!copies_when_asked<LAMMPS_NS::Atom> && lmp->kokkos != nullptr && datamask_read == no_field)
+    throw std::runtime_error("step " + std::to_string(update->ntimestep) +
+                             " became due when the step length changed, and its atoms are still on "
+                             "the device; give 'every' in steps");
+  copy_from_device(*atom);
   atoms_.share(session, *atom, groupbit);
   if (uses(session, "bond") || uses(session, "bond_type"))
     atoms_.share_bonds(session, *atom, force->newton_bond != 0);
@@ -195,13 +214,17 @@ void FixPillion::share() {
     warn("fix pillion: " + missing);
 }
 
-/// So that LAMMPS adds up energies and virials at the next step, if it will be due.
+/// So that LAMMPS adds up energies and virials at the next step, and copies atoms from the device,
+/// if it will be due.
 void FixPillion::announce_next() {
-  if (off_ || !values_.any()) return;
+  constexpr bool is_copied_before = !copies_when_asked<LAMMPS_NS::Atom>;
+  if (off_ || (!values_.any() && !is_copied_before)) return;
   const auto next = update->ntimestep + nevery;
   int32_t due = 0;
   check(pillion_is_due(ride_->session(), next, time() + nevery * update->dt, &due));
-  if (due != 0) values_.announce(*lmp, next);
+  const bool is_needed = due != 0 || update->whichflag == minimising;
+  if (is_copied_before) datamask_read = is_needed ? every_field : no_field;
+  if (due != 0 && values_.any()) values_.announce(*lmp, next);
 }
 
 void FixPillion::ready() {
@@ -252,7 +275,6 @@ void FixPillion::offer() {
 
 void FixPillion::post_run() {
   if (ride_ == nullptr) return;
-  constexpr int minimising = 2;
   if (update->whichflag == minimising && update->ntimestep % nevery == 0) {
     if (values_.any()) values_.announce(*lmp, update->ntimestep);
     offer();

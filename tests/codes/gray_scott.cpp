@@ -115,6 +115,9 @@ int main(int argc, char** argv) {
   if (catalyst_initialize(conduit_cpp::c_node(&start)) != catalyst_status_ok)
     std::puts("no analysis: catalyst_initialize failed");
   MPI_Barrier(MPI_COMM_WORLD);
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0) std::puts("begins"), std::fflush(stdout);
   const double begin = MPI_Wtime();
   for (int step = 0; step <= steps; ++step) {
     if (step > 0) dish.advance();
@@ -127,8 +130,6 @@ int main(int argc, char** argv) {
   MPI_Barrier(MPI_COMM_WORLD);
   const double seconds = MPI_Wtime() - begin;
   catalyst_finalize(conduit_cpp::c_node(&end));
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (rank == 0) std::printf("microseconds per step: %.3f\n", 1e6 * seconds / steps);
   return MPI_Finalize();
 }

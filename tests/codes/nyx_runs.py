@@ -49,6 +49,13 @@ class Nyx:
         assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
         shutil.move(next(self._exec.glob("*.ex")), self.program)
 
+    def link_inputs(self, folder: Path) -> None:
+        """What Nyx reads, in a folder that may be new."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in self._exec.iterdir():
+            if path.is_file() and path.suffix != ".ex" and not (folder / path.name).exists():
+                os.symlink(path, folder / path.name)
+
     def run(
         self,
         folder: Path,
@@ -60,10 +67,7 @@ class Nyx:
         check: bool = True,
     ):
         """Runs the program with Pillion if there is a configuration, or else the plain one."""
-        folder.mkdir(parents=True, exist_ok=True)
-        for path in self._exec.iterdir():
-            if path.is_file() and path.suffix != ".ex" and not (folder / path.name).exists():
-                os.symlink(path, folder / path.name)
+        self.link_inputs(folder)
         if yaml is not None:
             (folder / "pillion.yaml").write_text(yaml)
             program, words = self.program, [*words, "pillion.file=pillion.yaml"]
