@@ -25,7 +25,7 @@ namespace {
 
 using adios2::Dims;
 
-/// Part of an array, as the program has put it. ADIOS2 has the slowest axis first.
+/// Part of an array, with its slowest axis first.
 struct Block {
   Dims start, count;
   const void* values = nullptr;
@@ -158,7 +158,11 @@ class PillionEngine final : public adios2::plugin::PluginEngineInterface {
     if (m_OpenMode != adios2::Mode::Write)
       throw std::invalid_argument("the engine pillion only takes what programs write; open '" +
                                   m_Name + "' with Mode::Write");
-    const auto given = parameter("configuration");
+    const auto given = parameter("configuration"), order = parameter("arrayorder");
+    if (!order.empty() && order != "C" && order != "Fortran")
+      throw std::invalid_argument("the engine's parameter 'ArrayOrder' is '" + order +
+                                  "'; expected C (the last axis is the fastest) or Fortran");
+    is_fortran_ = order == "Fortran";
     pillion_options* options = nullptr;
     check(pillion_options_create(&options));
     // The program computes on all of its ranks, so none becomes a sidecar.
@@ -228,6 +232,12 @@ class PillionEngine final : public adios2::plugin::PluginEngineInterface {
     block.values = block.copy.data();
   }
 
+  /// As the program gives it, in its own order.
+  [[nodiscard]] Dims slowest_first(Dims numbers) const {
+    if (is_fortran_) std::reverse(numbers.begin(), numbers.end());
+    return numbers;
+  }
+
   template <class T>
   void put(const adios2::Variable<T>& variable, const T* values, bool may_change) {
     const auto name = variable.Name();
@@ -239,8 +249,10 @@ class PillionEngine final : public adios2::plugin::PluginEngineInterface {
         return;
       }
       if (shape == adios2::ShapeID::GlobalArray) {
-        auto& array = arrays_.try_emplace(name, Array{*type, variable.Shape(), {}}).first->second;
-        array.blocks.push_back({variable.Start(), variable.Count(), values});
+        const Array all{*type, slowest_first(variable.Shape()), {}};
+        auto& array = arrays_.try_emplace(name, all).first->second;
+        array.blocks.push_back(
+            {slowest_first(variable.Start()), slowest_first(variable.Count()), values});
         if (may_change) keep(array.blocks.back(), sizeof(T));
         return;
       }
@@ -344,7 +356,7 @@ class PillionEngine final : public adios2::plugin::PluginEngineInterface {
   }
 
   pillion_session* session_ = nullptr;
-  bool owns_mpi_ = false;
+  bool owns_mpi_ = false, is_fortran_ = false;
   int rank_ = 0;
   bool is_configured_ = false;
   size_t steps_ = 0;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A program that writes with ADIOS2, and knows nothing of Pillion: adios2.xml names its engine.
-Usage: adios2_writer.py STEPS.
+Usage: adios2_writer.py STEPS [MANNER]. With the manner `fortran`, the first axis is the fastest.
+With `fault N`, rank 1 puts its slabs one plane too high at step N.
 """
 
 import itertools
@@ -16,8 +17,13 @@ adios = adios2.ADIOS("adios2.xml")
 io = adios.DeclareIO("output")
 
 
+manner = sys.argv[2:]
+order = -1 if manner == ["fortran"] else 1
+fault = int(manner[1]) if manner[:1] == ["fault"] else None
+
+
 def define(name, like, shape=(), start=(), count=()):
-    return io.DefineVariable(name, like, list(shape), list(start), list(count))
+    return io.DefineVariable(name, like, *(list(axes)[::order] for axes in (shape, start, count)))
 
 
 # Two slabs of planes on each rank.
@@ -38,7 +44,8 @@ for n in range(int(sys.argv[1])):
     for (lo, hi), values in zip(slabs, density):
         k, j, i = np.meshgrid(np.arange(lo, hi), np.arange(NY), np.arange(NX), indexing="ij")
         values[...] = n + i + 10 * j + 100 * k
-        of_density.SetSelection([[lo, 0, 0], list(values.shape)])
+        at = lo + 1 if n == fault and comm.rank == 1 else lo
+        of_density.SetSelection([[at, 0, 0][::order], list(values.shape)[::order]])
         engine.Put(of_density, values)
     if comm.rank == 0:  # the others put nothing
         column[...] = n + np.arange(NY * NX).reshape(NY, NX)

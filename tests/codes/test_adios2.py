@@ -2,7 +2,6 @@
 """Programs that write with ADIOS2 through the plug-in engine, built against PyPI's ADIOS2."""
 
 import os
-import shutil
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -21,7 +20,7 @@ pytestmark = pytest.mark.skipif(
     not EVERYTHING or find_spec("adios2") is None,
     reason="runs with PILLION_TEST_ALL only, with the package adios2",
 )
-STEPS = 3
+XML, STEPS = HERE / "adios2.xml", 3
 
 
 def run(*words) -> None:
@@ -63,19 +62,24 @@ analyses:
 """
 
 
-def play(programs, folder, language, text, ranks=3, check=True):
+def play(programs, folder, language, text, *manner, xml=XML, check=True):
     (folder / "analyses.yaml").write_text(text)
-    shutil.copy(HERE / "adios2.xml", folder)
+    xml = xml.read_text()
+    if manner == ("fortran",):
+        line = '<parameter key="ArrayOrder" value="Fortran"/>'
+        xml = xml.replace("</engine>", f"{line}</engine>")
+    (folder / "adios2.xml").write_text(xml)
     program = (programs / "writer",)
     if language == "python":
         program = (sys.executable, HERE / "adios2_writer.py")
     env = {"ADIOS2_PLUGIN_PATH": str(programs / "build")}
-    return mpirun(ranks, *program, STEPS, cwd=folder, env=os.environ | env, check=check)
+    return mpirun(3, *program, STEPS, *manner, cwd=folder, env=os.environ | env, check=check)
 
 
-@pytest.mark.parametrize("language", ["python", "c++"])
-def test_what_programs_put(programs, tmp_path, language):
-    play(programs, tmp_path, language, CONFIGURATION)
+@pytest.mark.parametrize("manner", [("python",), ("c++",), ("python", "fortran")], ids="-".join)
+def test_what_programs_put(programs, tmp_path, manner):
+    language, *more = manner
+    play(programs, tmp_path, language, CONFIGURATION, *more)
     k, j, i = np.indices((12, 5, 4))
     results = tmp_path / "results/grids"
     for step, (_, blocks) in read_raw(results, "grid_12_5_4.raw.yaml").items():
@@ -101,6 +105,36 @@ def test_what_programs_put(programs, tmp_path, language):
 def test_sidecars_in_the_job_are_refused(programs, tmp_path):
     done = play(programs, tmp_path, "c++", CONFIGURATION + "sidecars: {ranks: 1}\n", check=False)
     assert done.returncode != 0 and "set 'sidecars: {job: separate}'" in done.stderr
+
+
+@pytest.mark.parametrize("step", [0, 1])
+def test_a_fault_of_one_rank(programs, tmp_path, step):
+    """At the first step it ends the program on all ranks; later the publication is dropped."""
+    done = play(programs, tmp_path, "python", CONFIGURATION, "fault", step, check=False)
+    assert "density" in done.stderr
+    if step == 0:
+        assert done.returncode != 0
+        return
+    assert done.returncode == 0
+    table = read_table(tmp_path / "results/beads/statistics_charge.csv")
+    assert table["step"].tolist() == [0, 10, 20]
+    assert sorted(read_raw(tmp_path / "results/grids", "grid_12_5_4.raw.yaml")) == [0, 20]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("analyses.yaml", "absent.yaml", "absent.yaml"),
+        ("Domain:beads", "ArrayOrder", "'ArrayOrder' is '0 0 0 10 10 10 periodic'"),
+    ],
+)
+def test_mistakes_in_the_engines_parameters(programs, tmp_path, old, new, said):
+    text = XML.read_text().replace(old, new)
+    (tmp_path / "wrong.xml").write_text(text)
+    done = play(
+        programs, tmp_path, "python", CONFIGURATION, xml=tmp_path / "wrong.xml", check=False
+    )
+    assert done.returncode != 0 and said in done.stderr
 
 
 def test_particles_need_a_domain(programs, tmp_path):
