@@ -57,7 +57,7 @@ const std::map<std::string, std::string>& units_of_fields() {
       {"inner_mass_flux", "kg/s"},
       {"boundary_mass_flux", "kg/s"},
       {"mesh_velocity", "m/s"},
-      {"mesh_displacement", "m"},
+      {"disale", "m"},
       {"cell_volume", "m^3"},
       {"cell_centre", "m"},
       {"boundary_area", "m^2"},
@@ -72,16 +72,6 @@ bool is_temperature(const std::string& field) {
   return field == "temperature" || field == "boundary_temperature" || field == "t_gas";
 }
 
-/// In double quotes, as JSON has it.
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char letter : text) {
-    if (letter == '"' || letter == '\\') out += '\\';
-    out += letter;
-  }
-  return out + '"';
-}
-
 std::string plain(const std::string& name) {
   std::string out = name;
   std::replace_if(
@@ -92,6 +82,15 @@ std::string plain(const std::string& name) {
 }
 
 }  // namespace
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char letter : text) {
+    if (letter == '"' || letter == '\\') out += '\\';
+    out += letter;
+  }
+  return out + '"';
+}
 
 const char* mesh_of(int32_t location) {
   switch (location) {

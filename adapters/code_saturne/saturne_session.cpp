@@ -10,10 +10,13 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -27,8 +30,12 @@ namespace {
 
 constexpr const char* configuration = "pillion.yaml";
 // In code_saturne's own folders, so that they go where these go.
+constexpr const char* checkpoint_folder = "checkpoint";
 constexpr const char* checkpoint_to_write = "checkpoint/pillion";
 constexpr const char* checkpoint_to_resume = "restart/pillion";
+// Holds where products are, as seen from code_saturne's folder: each run has a folder of its own,
+// and a resumed one continues the products of the run before.
+constexpr const char* place_of_products = "pillion.products";
 
 /// A field of the catalogue, and what was shared of it last.
 struct Shared {
@@ -65,11 +72,11 @@ void say(std::FILE* where, const char* what, const char* text) {
   std::exit(status);
 }
 
-// Ends the program where every rank has the same failure, so that none waits for another. Programs
-// that are coupled with this one, in the same job, know nothing of that.
+// Ends the program where every rank has the same failure, so that none waits for another. The
+// session has logged it. Programs that are coupled with this one, in the same job, know nothing of
+// that.
 void require(pillion_status status, bool is_coupled = false) {
   if (status == PILLION_OK) return;
-  say(stderr, "", pillion_error_message());
   pillion_close(std::exchange(session, nullptr));
   if (is_coupled) MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
   end(EXIT_FAILURE);
@@ -98,24 +105,53 @@ int size_of(MPI_Comm comm) {
 /// What rank 0 finds in the folder where the program was started, for all ranks alike.
 struct Files {
   int has_configuration = 0, has_checkpoint = 0;
+  std::string products;  ///< of the run to resume; "" if they are not where they were
 };
 
+/// The folder of products that a checkpoint names, if it is there.
+std::string products_of_earlier_run() {
+  std::error_code fault;
+  const auto folder = std::filesystem::canonical("restart", fault);
+  std::string path;
+  if (fault || !std::getline(std::ifstream(folder / place_of_products), path)) return "";
+  const auto products = (folder / path).lexically_normal();
+  return std::filesystem::is_directory(products, fault) ? products.string() : "";
+}
+
+/// Beside a checkpoint, for the function above. Without the file products begin in a new folder.
+void note_products() {
+  const auto products = std::filesystem::path(pillion_report_path(session)).parent_path();
+  if (rank != 0 || products.empty()) return;
+  std::error_code fault;
+  const auto folder = std::filesystem::canonical(checkpoint_folder, fault);
+  std::ofstream(folder / place_of_products) << products.lexically_relative(folder).string() << '\n';
+}
+
 Files find_files(MPI_Comm comm) {
-  int found[2] = {is_set("PILLION_CONFIGURATION") || access(configuration, F_OK) == 0,
-                  saves_checkpoints() && access(checkpoint_to_resume, F_OK) == 0};
-  if (comm != MPI_COMM_NULL) MPI_Bcast(found, 2, MPI_INT, 0, comm);
-  return {found[0], found[1]};
+  int found[3] = {is_set("PILLION_CONFIGURATION") || access(configuration, F_OK) == 0,
+                  saves_checkpoints() && access(checkpoint_to_resume, F_OK) == 0, 0};
+  Files out;
+  if (rank == 0 && found[1] != 0) out.products = products_of_earlier_run();
+  found[2] = static_cast<int>(out.products.size());
+  if (comm != MPI_COMM_NULL) MPI_Bcast(found, 3, MPI_INT, 0, comm);
+  out.has_configuration = found[0];
+  out.has_checkpoint = found[1];
+  out.products.resize(static_cast<size_t>(found[2]));
+  if (comm != MPI_COMM_NULL) MPI_Bcast(out.products.data(), found[2], MPI_CHAR, 0, comm);
+  return out;
 }
 
 /// Opened in two phases, because code_saturne reads its inputs with the communicator.
-void open(MPI_Comm comm, bool resumes, bool is_coupled) {
+void open(MPI_Comm comm, const Files& files, bool is_coupled) {
   pillion_options* raw = nullptr;
   require(pillion_options_create(&raw), is_coupled);
   const std::unique_ptr<pillion_options, void (*)(pillion_options*)> options(raw,
                                                                              &pillion_options_free);
   require(pillion_options_set_deferred(raw), is_coupled);
-  if (resumes) {
+  if (files.has_checkpoint != 0) {
     require(pillion_options_set_restart(raw, checkpoint_to_resume), is_coupled);
+    if (!files.products.empty())
+      require(pillion_options_override(raw, "output", quoted(files.products).c_str()), is_coupled);
     say(stdout, "resumes from ", checkpoint_to_resume);
   }
   require(pillion_open_with(configuration, comm, raw, &session), is_coupled);
@@ -188,7 +224,7 @@ MPI_Comm pillion_saturne_open(MPI_Comm comm) {
   if (is_running == 0) MPI_Init(nullptr, nullptr);  // ended by code_saturne, which asks MPI
   const MPI_Comm all = comm == MPI_COMM_NULL ? MPI_COMM_SELF : comm;
   const bool is_coupled = size_of(all) < size_of(MPI_COMM_WORLD);
-  open(all, files.has_checkpoint != 0, is_coupled);
+  open(all, files, is_coupled);
   if (is_coupled) refuse_sidecars_of_coupled_programs(all);
   if (pillion_serve(session) != 0) end(EXIT_SUCCESS);
   const MPI_Comm simulation = pillion_communicator(session);
@@ -268,8 +304,10 @@ void pillion_saturne_step(int64_t step, double time, double dt) {
 }
 
 void pillion_saturne_checkpoint(void) {
-  if (session != nullptr && saves_checkpoints())
-    warn(pillion_checkpoint(session, checkpoint_to_write));
+  if (session == nullptr || !saves_checkpoints()) return;
+  const auto status = pillion_checkpoint(session, checkpoint_to_write);
+  warn(status);
+  if (status == PILLION_OK) note_products();
 }
 
 void pillion_saturne_close(void) {

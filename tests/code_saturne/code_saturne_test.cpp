@@ -198,14 +198,14 @@ TEST_CASE("The catalogue has the registry's fields under names that Pillion allo
                {"smagorinsky_constant^2", 1, 1, false},
                {"smagorinsky_constant_2", 1, 1, false},
                {"temperature", 1, 1, false},
-               {"mesh_displacement", 4, 3, false},
+               {"disale", 4, 3, false},
                {"yplus", 3, 1, false},
                {"inner_mass_flux", 2, 1, false}};
   const auto yaml = YAML::Load(catalogue_text(of));
   CHECK(yaml["fields"]["velocity_previous"]["units"].as<std::string>() == "m/s");
   CHECK(yaml["fields"]["smagorinsky_constant_2"]);
   CHECK(yaml["fields"]["smagorinsky_constant_2_"]);
-  CHECK(yaml["fields"]["mesh_displacement"]["centering"].as<std::string>() == "point");
+  CHECK(yaml["fields"]["disale"]["centering"].as<std::string>() == "point");
   CHECK(yaml["fields"]["yplus"]["mesh"].as<std::string>() == "boundary");
   CHECK(yaml["fields"]["inner_mass_flux"]["mesh"].as<std::string>() == "interior_faces");
   CHECK(yaml["meshes"]["boundary"]["patches"][1].as<std::string>() == "In\"let");

@@ -30,6 +30,27 @@ void cs_user_extra_operations_finalize(cs_domain_t *domain) {
   bft_printf("user operations ran\\n");
 }
 """
+# Every boundary point follows a wave; code_saturne's equation for the mesh moves those between.
+USER_MOTION = """subroutine usalcl(itrale, nvar, nscal, icodcl, itypfb, ialtyb, impale, &
+                  dt, rcodcl, xyzno0, disale)
+  use paramx
+  use numvar
+  use optcal
+  use mesh
+  implicit none
+  integer itrale, nvar, nscal, ifac, ii, inod
+  integer icodcl(nfabor,nvar), itypfb(nfabor), ialtyb(nfabor), impale(nnod)
+  double precision dt(ncelet), rcodcl(nfabor,nvar,3), disale(3,nnod), xyzno0(3,nnod)
+  do ifac = 1, nfabor
+    do ii = ipnfbr(ifac), ipnfbr(ifac+1)-1
+      inod = nodfbr(ii)
+      disale(:,inod) = 0.d0
+      disale(1,inod) = 0.002d0*ntcabs*sin(2.d0*xyzno0(2,inod))
+      impale(inod) = 1
+    enddo
+  enddo
+end subroutine usalcl
+"""
 
 
 @dataclass(frozen=True)
@@ -58,6 +79,20 @@ CASES = {
         },
         {"cs_user_mesh.c": USER_MESH, "cs_user_extra_operations.c": USER_OPERATIONS},
         ("joined.msh",),
+    ),
+    "moving": Case(
+        "1-simple_junction/case1",
+        STEPS
+        | {
+            r"<time_passing>-1": "<time_passing>0",
+            r"<time_step_ref>[^<]*": "<time_step_ref>0.005",
+            r"<velocity_pressure_algo choice=.simple.": '<velocity_pressure_algo choice="simplec"',
+            r'<ale_method status="off"/>': '<ale_method status="on">'
+            "<fluid_initialization_sub_iterations>0</fluid_initialization_sub_iterations>"
+            "</ale_method>",
+            r'choice="fixed_mesh"': 'choice="transient_connectivity"',
+        },
+        {"cs_user_boundary_conditions_ale.f90": USER_MOTION},
     ),
 }
 
@@ -98,7 +133,7 @@ class Study:
             text, count = re.subn(old, new, text)
             assert count > 0, old
         (to / "DATA/setup.xml").write_text(text)
-        for path in example.glob("*.c"):
+        for path in example.glob("cs_user*"):
             shutil.copy2(path, to / "SRC")
         for name, source in case.sources.items():
             (to / "SRC" / name).write_text(source)
@@ -124,8 +159,7 @@ class Study:
         setup = (data / "setup.xml").read_text()
         if restart is not None:
             path = f"RESU/{restart.name}/checkpoint"
-            lines = f"<start_restart><restart path='{path}'/></start_restart>"
-            setup = re.sub(r"(<calculation_management>)", rf"\1{lines}", setup)
+            setup = setup.replace("<start_restart>", f"<start_restart><restart path='{path}'/>")
         if steps is not None:
             setup = re.sub(r"<iterations>\d+", f"<iterations>{steps}", setup)
         (data / f"{name}.xml").write_text(setup)

@@ -57,6 +57,10 @@ class Grid:
         places = self.points[part][numbers].astype(np.float32)
         return places[np.lexsort(places.T)]
 
+    def at_points(self, name: str) -> list[np.ndarray]:
+        """The values of each part."""
+        return [vtk_to_numpy(part.GetPointData().GetArray(name)) for part in self.parts]
+
     def sizes(self) -> np.ndarray:
         return np.concatenate([sizes_of(part) for part in self.parts])
 

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs of code_saturne with Pillion: restarts, moving meshes, numbers of ranks, mistakes."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "conformance"))
+
+from cached_codes import needs_codes
+from conftest import read_table
+from saturne_cases import Study, stored
+from saturne_files import ensight, vtkhdf
+from scenes import SidecarJob, new_run
+
+pytestmark = needs_codes
+
+SIDECARS = "sidecars: {per_node: 1, when_full: wait}\n"
+
+
+def configuration(stages: list[str], head: str = "", every: int = 2) -> str:
+    lines = "".join(f"      - {stage}\n" for stage in stages)
+    return f"output: results\n{head}analyses:\n  a:\n    every: {every} steps\n    stages:\n{lines}"
+
+
+STATISTICS = configuration(["statistics: {fields: [velocity, temperature]}"])
+
+
+@pytest.fixture(scope="module")
+def study(build, tmp_path_factory) -> Study:
+    if "HDF5_WORKS:INTERNAL=1" not in (build / "CMakeCache.txt").read_text():
+        pytest.skip("the stage write_vtkhdf was not built")
+    return Study(build, tmp_path_factory.mktemp("saturne"))
+
+
+def test_a_restart_continues_analyses_on_another_number_of_ranks(study):
+    stages = [
+        "statistics: {fields: [velocity]}",
+        "time_average: {fields: [velocity], weights: equal, output_every: 5}",
+        "write_vtkhdf: {fields: [velocity_mean], name: mean, durable: false}",
+    ]
+    text = configuration(stages, SIDECARS, every=1)
+    series = configuration(["write_vtkhdf: {fields: [velocity], durable: false}"], every=1)
+    first = study.run("junction", "first", 3, text, steps=5)
+    assert (first / "checkpoint/pillion").is_dir()
+    second = study.run("junction", "second", 4, text, steps=9, restart=first)
+    assert "resumes from restart/pillion" in (second / "output").read_text()
+    assert not (second / "results").exists()
+    table = read_table(first / "results/a/statistics_velocity.csv")
+    assert table["step"].tolist() == list(range(10))
+    report = json.loads((first / "results/report.json").read_text())
+    assert report["run"]["continues"]
+    # The means over steps 0 to 9 are those of the steps as both runs had them.
+    before = study.run("junction", "series", 2, series, steps=5)
+    after = study.run("junction", "later", 3, series, steps=9, restart=before)
+    assert "resumes" in (after / "output").read_text()
+    steps = [vtkhdf(before, "fluid", step).by_id("velocity") for step in range(10)]
+    found = vtkhdf(first, "mean", 9).by_id("velocity_mean")
+    np.testing.assert_allclose(found, np.mean(steps, axis=0), rtol=0, atol=1e-5)
+    assert np.abs(np.mean(steps[5:], axis=0) - np.mean(steps, axis=0)).max() > 1e-2
+
+
+def test_a_restart_without_the_state_of_analyses_begins_a_new_run(study):
+    first = study.run(
+        "junction", "unsaved", 2, STATISTICS, steps=3, PILLION_SATURNE_CHECKPOINT="no"
+    )
+    assert not (first / "checkpoint/pillion").exists()
+    second = study.run("junction", "anew", 2, STATISTICS, steps=6, restart=first)
+    assert "resumes" not in (second / "output").read_text()
+    assert read_table(second / "results/a/statistics_velocity.csv")["step"].tolist() == [4, 6]
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_a_moving_mesh_is_where_code_saturne_writes_it(study, ranks):
+    """Two ranks of code_saturne; with a third, a sidecar."""
+    stages = ["write_vtkhdf: {fields: [velocity, cell_volume, disale], durable: false}"]
+    text = configuration(stages, SIDECARS if ranks == 3 else "")
+    run = study.run("moving", f"on{ranks}", ranks, text)
+    start = vtkhdf(run, "fluid", 0)
+    for step in (2, 4, 6):
+        ours, wanted = vtkhdf(run, "fluid", step), ensight(run, "FLUID_DOMAIN", 0.005 * step)
+        for a, b in zip(ours.order, range(len(ours.order)), strict=True):
+            np.testing.assert_array_equal(ours.corners(a), wanted.corners(b))
+        np.testing.assert_allclose(ours.sizes(), ours.cells["cell_volume"], rtol=1e-10)
+        for before, now, moved in zip(
+            start.points, ours.points, ours.at_points("disale"), strict=True
+        ):
+            np.testing.assert_allclose(now, before + moved, rtol=0, atol=1e-12)
+            assert np.abs(moved).max() > 1e-4
+
+
+@pytest.mark.parametrize("ranks", [1, 4])
+def test_other_numbers_of_ranks(study, ranks):
+    """One rank does without MPI, but for Pillion."""
+    stages = [
+        "statistics: {fields: [velocity, temperature]}",
+        "write_vtkhdf: {fields: [velocity], durable: false}",
+    ]
+    run = study.run("junction", f"ranks{ranks}", ranks, configuration(stages))
+    fluid = vtkhdf(run, "fluid", 6)
+    assert len(fluid.parts) == ranks
+    wanted = np.reshape(stored(run, "velocity::vals::0"), (-1, 3))
+    np.testing.assert_array_equal(fluid.by_id("velocity"), wanted)
+    assert json.loads((run / "results/report.json").read_text())["run"]["simulation_ranks"] == ranks
+
+
+def test_one_rank_and_a_sidecar(study):
+    text = STATISTICS + SIDECARS
+    run = study.run("junction", "pair", 2, text)
+    plain = study.run("junction", "alone", 1)
+    assert stored(run, "velocity::vals::0") == stored(plain, "velocity::vals::0")
+    report = json.loads((run / "results/report.json").read_text())
+    assert report["run"]["simulation_ranks"] == 1 and report["sidecars"]["ranks"] == 1
+
+
+def test_sidecars_in_a_job_of_their_own(build, study):
+    name = new_run()
+    head = f"run: {name}\nsidecars: {{job: separate, when_full: wait}}\n"
+    text = configuration(["statistics: {fields: [velocity]}"], head)
+    job = SidecarJob(build, study.folder, name, 1)
+    try:
+        run = study.run("junction", "separate", 2, text, steps=40)
+        job.await_end()
+    finally:
+        job.stop()
+    report = json.loads((run / "results/report.json").read_text())
+    assert report["sidecars"]["job"] == "separate"
+    steps = read_table(run / "results/a/statistics_velocity.csv")["step"].tolist()
+    assert steps[-1] == 40 and len(steps) > 5
+
+
+@pytest.mark.parametrize(("ranks", "head"), [(1, ""), (2, ""), (3, SIDECARS)])
+def test_mistakes_end_the_run_before_its_first_step(study, ranks, head):
+    text = configuration(["statistics: {fields: [speed]}"], head)
+    run = study.run("junction", f"mistake{ranks}", ranks, text, check=False)
+    said = (run / "output").read_text()
+    assert said.count("unknown field 'speed'; known: ") == 1 and "yplus" in said
+    assert "Error in calculation stage" in said
+    assert not (run / "results/a").exists()
+
+
+def test_what_is_wrong_in_the_file_is_said_at_once(study):
+    run = study.run("junction", "wrong", 2, "output: results\nanalysis: {}\n", check=False)
+    said = (run / "output").read_text()
+    assert "analysis" in said and "Error in calculation stage" in said
+    assert not (run / "checkpoint").exists()
