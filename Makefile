@@ -91,7 +91,8 @@ test-codes:
 	@$(MAKE) --no-print-directory build
 	adapters/lammps/build_plugin.sh build/plugin $(python)
 	@PILLION_PLUGIN_BUILD=$(CURDIR)/build/plugin $(sweep) tests/lammps tests/taylor_green tests/cosmology \
-	  tests/codes tests/conformance/test_catalyst.py tests/docs tests/install tests/run tests/python
+	  tests/codes tests/conformance/test_catalyst.py \
+	  tests/conformance/test_catalyst_parallel.py tests/docs tests/install tests/run tests/python
 	@echo "test-codes: passed"
 
 # Everything that has a sanitizer build of its own but the Python package.

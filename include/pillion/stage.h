@@ -447,6 +447,12 @@ typedef struct pillion_stage_host {
    * there is no such scalar. Tables get them without the stage: as attributes of those of one step,
    * and as columns of those over time that have a column `step`. */
   int32_t (*scalar)(const pillion_work*, const char* name, double* value);
+
+  /* setting up, continued */
+  /** Says that the stage may end the processes that it runs in, as a library that aborts may. Fails
+   * at `place`, or, if that is NULL, where the stage is named, unless these belong to a job that
+   * has no rank of the simulation: sidecars with `job: separate`, or an attached job. */
+  int32_t (*require_separate_job)(pillion_setup*, const pillion_value* place);
 } pillion_stage_host;
 
 /** The sizes of the structs that a plug-in was built with. The loader compares them with its own,

@@ -115,6 +115,8 @@ void read_stages(const Value& list, Sides sides, AnalysisSpec& analysis,
       // Where there is nothing to choose from, `auto` counts as left out.
       if (stage.place == Place::Auto && sides == Sides::Simulation) stage.place = standard;
       check_place(stage, sides, analysis, entry);
+      stage.in_separate_job =
+          sides == Sides::AttachedJob || (sides == Sides::Apart && stage.place == Place::Sidecar);
       analysis.stages.push_back(std::move(stage));
     });
 }

@@ -27,8 +27,9 @@ enum class IfExists { KeepAside, Overwrite, Refuse };
 struct StageSpec {
   std::string name;
   Place place = Place::Simulation;
-  base::Value parameters;  ///< a map, without `at`
-  std::string file{};      ///< the plug-in's, if it has been found
+  base::Value parameters;        ///< a map, without `at`
+  std::string file{};            ///< the plug-in's, if it has been found
+  bool in_separate_job = false;  ///< none of the simulation's ranks ever runs it
 };
 
 struct AnalysisSpec {

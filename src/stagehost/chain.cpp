@@ -46,6 +46,7 @@ StageInstance::StageInstance(const model::StageSpec& spec, model::Catalogue& cat
   setup_->parameters = complete_parameters(spec, plugin_->table());
   setup_->catalogue = &catalogue;
   setup_->stage = spec.name;
+  setup_->in_separate_job = spec.in_separate_job;
   setup_->products = products;
   check(plugin_->table().create(&host_table(), setup_.get(), &stage_));
   products = setup_->products;

@@ -124,6 +124,10 @@ int32_t require_whole(pillion_setup* setup) {
   return 0;
 }
 
+int32_t require_separate_job(pillion_setup* setup, const pillion_value* place) {
+  return guard([&] { expect_separate_job(*setup, node(place)); });
+}
+
 int32_t make_box(pillion_work* work, int32_t output, const int64_t* lo, const int64_t* hi,
                  void** data) {
   return guard([&] {
@@ -453,7 +457,8 @@ const pillion_stage_host& host_table() {
                                            .load_keyed = &load_keyed,
                                            .scalar_count = &scalar_count,
                                            .scalar_name = &scalar_name,
-                                           .scalar = &scalar};
+                                           .scalar = &scalar,
+                                           .require_separate_job = &require_separate_job};
   return table;
 }
 

@@ -461,6 +461,17 @@ void add_memory(pillion_setup& setup, double per_input_byte, int64_t bytes) {
   setup.memory += bytes;
 }
 
+void expect_separate_job(const pillion_setup& setup, const Value* place) {
+  if (setup.in_separate_job) return;
+  const std::string why = fmt::format(
+      "stage '{}' may end the processes that it runs in, so it runs in sidecars of a job of their "
+      "own alone; set 'sidecars: {{job: separate}}' and leave out 'at: simulation', or add the "
+      "analysis to a run with 'pillion attach RUN FILE'",
+      setup.stage);
+  if (place != nullptr) place->fail(why);
+  setup.parameters.fail_at_key(why);
+}
+
 void add_product(pillion_setup& setup, const std::string& name) {
   products::check_name(name);
   for (const auto& known : setup.products)

@@ -32,6 +32,7 @@ struct pillion_setup {
   std::vector<pillion::stagehost::Output> outputs;
   bool requires_whole = false;  ///< coarse publications are of no use to the stage
   std::string stage{};
+  bool in_separate_job = false;      ///< none of the simulation's ranks ever runs it
   double memory_per_input_byte = 0;  ///< that the stage takes beside its inputs and outputs
   int64_t memory = 0;                ///< bytes that it takes besides
   /// Of this stage and of those before it in the analysis.
@@ -56,6 +57,9 @@ int32_t add_output(pillion_setup& setup, const pillion_output& wanted);
 
 /// Adds memory that the stage takes on each peer. Throws for negative values.
 void add_memory(pillion_setup& setup, double per_input_byte, int64_t bytes);
+
+/// Throws a configuration error unless the stage runs in a job without ranks of the simulation.
+void expect_separate_job(const pillion_setup& setup, const base::Value* place);
 
 /// Throws a configuration error if an earlier stage of the analysis declares the same one.
 void add_product(pillion_setup& setup, const std::string& name);

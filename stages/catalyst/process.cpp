@@ -182,6 +182,29 @@ bool is_on_path(const std::string& program) {
   return false;
 }
 
+std::string output_of(const std::vector<std::string>& arguments) {
+  std::vector<std::string> words = arguments;
+  const Pipe out;
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, out.write, 1);
+  pid_t pid = -1;
+  auto own_environment = environment();
+  const int error = ::posix_spawnp(&pid, words[0].c_str(), &actions, nullptr,
+                                   pointers(words).data(), pointers(own_environment).data());
+  posix_spawn_file_actions_destroy(&actions);
+  ::close(out.write);
+  std::string text;
+  char buffer[4096];
+  // The end of the file comes when the program has ended, since it alone holds the other end.
+  for (ssize_t n = 0; error == 0 && ((n = ::read(out.read, buffer, sizeof buffer)) > 0 ||
+                                     (n < 0 && errno == EINTR));)
+    text.append(buffer, static_cast<size_t>(std::max<ssize_t>(n, 0)));
+  ::close(out.read);
+  if (error == 0) ::waitpid(pid, nullptr, 0);
+  return text;
+}
+
 int status_of(const std::vector<std::string>& arguments) {
   std::vector<std::string> words = arguments;
   posix_spawn_file_actions_t actions;

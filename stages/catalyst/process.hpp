@@ -38,6 +38,8 @@ class Process {
 
 /// Whether a program is found on the path.
 bool is_on_path(const std::string& program);
+/// What a program writes; "" if it cannot be run.
+std::string output_of(const std::vector<std::string>& arguments);
 /// The status with which a program ends; 127 if it cannot be run.
 int status_of(const std::vector<std::string>& arguments);
 

@@ -150,11 +150,39 @@ def test_a_script_that_fails_harms_nobody_else(build, tmp_path):
         (f"script: '{SCRIPT}', fields: []", "at least one field"),
         (f"script: '{SCRIPT}', fields: [density], timeout: 0", "above 0"),
         (f"script: '{SCRIPT}', fields: [density], position: velocity", "for particles"),
+        (
+            f"script: '{SCRIPT}', fields: [density], parallel: true",
+            "set 'sidecars: {job: separate}'",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_at_once(build, tmp_path, told, words):
-    config = tmp_path / "wrong.yaml"
-    config.write_text(CATALOGUE + analysis(told))
-    check = [build / "bin" / "pillion-check", config]
+    check_says(build, tmp_path, CATALOGUE + analysis(told), words)
+
+
+def check_says(build, folder: Path, text: str, words: str, *options) -> None:
+    config = folder / "wrong.yaml"
+    config.write_text(text)
+    check = [build / "bin" / "pillion-check", config, *options]
     done = subprocess.run(check, capture_output=True, text=True, timeout=60)
     assert done.returncode != 0 and words in done.stdout + done.stderr, done.stdout + done.stderr
+
+
+@pytest.mark.skipif(not HAS_STAGE, reason="the stage catalyst is not built")
+def test_in_parallel_it_needs_a_job_without_the_simulation(build, tmp_path):
+    told = f"script: '{SCRIPT}', fields: [density], parallel: true, python: /bin/false"
+    refused, accepted = "set 'sidecars: {job: separate}'", "has no module paraview"
+    separate = "sidecars: {job: separate}\n"
+    for head, more, words in [
+        ("sidecars: {per_node: 1}\n", "", refused),
+        ("sidecars: {per_node: 1}\n", ", at: auto", refused),
+        (separate, ", at: simulation", refused),
+        (separate, "", accepted),
+    ]:
+        check_says(build, tmp_path, head + CATALOGUE + analysis(told + more), words)
+    run = tmp_path / "run.yaml"
+    run.write_text(
+        CATALOGUE + analysis(f"script: '{SCRIPT}', fields: [density], python: /bin/false")
+    )
+    added = f"analyses: {{more: {{stages: [catalyst: {{{told}}}]}}}}\n"
+    check_says(build, tmp_path, added, accepted, "--of", run)

@@ -162,6 +162,11 @@ class Setup {
   /// Says that results from coarse publications (see Step::coarsening) would be wrong. While the
   /// stage runs in sidecars, its analysis skips the publications that would be coarse.
   void require_whole_publications() const { check(host_, host_->require_whole(handle_)); }
+  /// Says that this stage may end the processes that it runs in, as a library that aborts may.
+  /// Throws, pointing at `place`, unless these are sidecars of a job without the simulation.
+  void require_separate_job(const Value& place) const {
+    check(host_, host_->require_separate_job(handle_, place.node()));
+  }
   /// Declares a product that this stage may write, by its name without a step: "NAME.csv" for a
   /// table called NAME. Throws if an earlier stage of the analysis declares the same one.
   void product(const std::string& name) const {

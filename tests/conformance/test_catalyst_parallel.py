@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The stage `catalyst` in parallel: ParaView in all sidecars of a separate job. Pictures and
+extracts are those of ParaView on the whole data, and no peer has the values of another beyond a
+layer of ghost cells. A script that ends its process ends the sidecars alone. With ParaView and
+Xvfb only."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import mpirun
+from frames import Frame
+from PIL import Image
+from placements import EVERYTHING
+from scenes import Placement, Scene, SidecarJob, new_run, wait_for
+from test_catalyst import analysis, with_paraview
+
+PIECES = Path(__file__).parent / "stages" / "paraview_pieces.py"
+CELLS = (18, 16, 22)
+CATALOGUE = """
+units: {time: s}
+meshes:
+  grid:
+    {kind: uniform, cells: [18, 16, 22], length: [4.5, 8, 22], origin: [0, -2, 1], units: m,
+     periodic: [true, false, true]}
+fields:
+  density: {mesh: grid, type: float64, units: kg/m^3}
+  velocity: {mesh: grid, type: float32, components: 3}
+"""
+IN_PARALLEL = ", parallel: true"
+
+needs_time = pytest.mark.skipif(not EVERYTHING, reason="takes long: with PILLION_TEST_ALL=1")
+
+
+def waves(step: int) -> np.ndarray:
+    """Smooth enough for a contour, different along all axes."""
+    x, y, z = np.meshgrid(*[(np.arange(n) + 0.5) / n for n in CELLS], indexing="ij")
+    values = np.sin(7 * x + 0.2 * step) * np.cos(9 * y) + np.sin(5 * z + 2 * x)
+    return values.ravel(order="F")
+
+
+def scene(script: Path, more: str = "", steps=(3, 4)) -> Scene:
+    rng = np.random.default_rng(1)
+    count = int(np.prod(CELLS))
+    frames = [
+        Frame(
+            step,
+            0.5 * step,
+            {
+                "density": waves(step),
+                "velocity": rng.normal(size=(count, 3)).astype(np.float32),
+            },
+        )
+        for step in steps
+    ]
+    told = analysis(f"script: '{script}', fields: [density, velocity]{more}")
+    cells = ",".join(map(str, CELLS))
+    return Scene("catalyst", frames, CATALOGUE, told, "grid_driver", ("--cells", cells))
+
+
+def apart(ranks: int, simulation: int = 2) -> Placement:
+    return Placement(simulation, ranks, "slabs", "separate", memory="4 MiB")
+
+
+def pieces(results: Path, step: int) -> list:
+    return [np.load(path) for path in sorted((results / "look").glob(f"piece.{step}.*.npz"))]
+
+
+def different_pixels(first: Path, second: Path) -> int:
+    one, other = (np.asarray(Image.open(p).convert("RGB"), int) for p in (first, second))
+    assert one.shape == other.shape and one.std() > 5, "there is nothing in the picture"
+    return int((np.abs(one - other).max(axis=-1) > 16).sum())
+
+
+def check_pieces(held: list, frame: Frame, ranks: int) -> None:
+    """Together they have each cell once, with its value, and beside it one layer of their
+    neighbours' cells at most."""
+    assert len(held) == ranks
+    times_owned = np.zeros(CELLS, int)
+    for piece in held:
+        extent = piece["extent"].reshape(3, 2)
+        part = tuple(slice(*ends) for ends in extent)
+        shape = extent[:, 1] - extent[:, 0]
+        for name in ("density", "velocity"):
+            whole = frame[name].reshape(*CELLS, -1, order="F")[part]
+            assert np.array_equal(piece[name].reshape(*shape, -1, order="F"), whole), name
+        owned = piece["owned"].reshape(shape, order="F")
+        times_owned[part] += owned
+        inner = np.argwhere(owned)
+        beyond = [inner.min(axis=0), shape - 1 - inner.max(axis=0)]
+        assert np.min(beyond) >= 0 and np.max(beyond) <= 1
+    assert np.all(times_owned == 1)
+
+
+@with_paraview
+@pytest.mark.parametrize("ranks", [2, *([1, 3, 4] * EVERYTHING)])
+def test_pieces_show_what_the_whole_shows(build, tmp_path, ranks):
+    whole, _ = scene(PIECES).run(build, tmp_path / "whole", Placement(1, 0, "slabs"))
+    made = scene(PIECES, IN_PARALLEL)
+    results, _ = made.run(build, tmp_path / "pieces", apart(ranks))
+    for frame in made.frames:
+        (alone,) = pieces(whole, frame.step)
+        held = pieces(results, frame.step)
+        check_pieces(held, frame, ranks)
+        assert all(piece["time"] == frame.time for piece in held)
+        assert alone["triangles"] > 1000
+        assert sum(piece["triangles"] for piece in held) == alone["triangles"]
+        for name in ("area", "total"):
+            seen = np.concatenate([piece[name] for piece in held])
+            assert seen == pytest.approx(alone[name], rel=1e-9), name
+        volume = 4.5 * 8 * 22 / np.prod(CELLS)
+        assert alone["total"] == pytest.approx([frame["density"].sum() * volume], rel=1e-9)
+        for picture in ("surfaces", "volume"):
+            name = f"look/{picture}.{frame.step}.png"
+            assert different_pixels(whole / name, results / name) <= 20, picture
+
+
+class Interrupted:
+    """A simulation that has published its first frame waits until the sidecars have ended, and then
+    plays the others. `more` sidecars may come when it has."""
+
+    def __init__(self, build, folder: Path, made: Scene, ranks: int, more: int = 0):
+        run = new_run()
+        placement = apart(ranks)
+        arguments = [*made.prepare(folder, placement, run=run), "--meet", folder / "meet"]
+        command = [build / "tests" / "conformance" / made.driver, *arguments, "--meet-at", 1]
+        with ThreadPoolExecutor() as pool:
+            playing = pool.submit(mpirun, placement.simulation, *command, timeout=180, cwd=folder)
+            here = folder / "meet.here"
+            wait_for(lambda: here.exists() or playing.done(), "the driver publishes a frame")
+            sidecars = SidecarJob(build, folder, run, ranks)
+            try:
+                self.status = sidecars.process.wait(100)
+                self.log = sidecars.log.read_text()
+                others = SidecarJob(build, folder, run, more) if more else None
+                if others:
+                    others.await_joined()
+            finally:
+                sidecars.stop()
+                (folder / "meet").touch()
+            self.done = playing.result()
+            if others:
+                others.await_end()
+        self.report = json.loads((folder / "results" / "report.json").read_text())
+
+    def counts(self) -> tuple:
+        (analysis,) = self.report["analyses"]
+        return analysis["publications"], analysis["lost"]
+
+
+CRASH = """
+import os
+def catalyst_execute(info):
+    if info.timestep == 3:
+        os.abort()
+    open(f"seen.{info.timestep}", "w").close()
+"""
+
+
+@with_paraview
+@pytest.mark.parametrize("ranks", [2, *([1] * EVERYTHING)])
+def test_a_crash_ends_the_sidecars_alone(build, tmp_path, ranks):
+    script = tmp_path / "script.py"
+    script.write_text(CRASH)
+    made = scene(script, IN_PARALLEL, steps=(3, 4, 5))
+    run = Interrupted(build, tmp_path, made, ranks, more=ranks)
+    assert run.status not in (0, None) and "SIGABRT" in run.log
+    assert run.done.returncode == 0 and run.report["run"]["steps"] == 3
+    assert run.counts() == (2, 1), run.report
+    assert sorted(p.name for p in (tmp_path / "results" / "look").iterdir()) == ["seen.4", "seen.5"]
+
+
+@with_paraview
+@needs_time
+def test_a_script_that_hangs_ends_the_sidecars_alone(build, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text("import time\ndef catalyst_execute(info):\n    time.sleep(1000)\n")
+    run = Interrupted(build, tmp_path, scene(script, f"{IN_PARALLEL}, timeout: 15"), 2)
+    assert run.status == 1
+    said = f"the script {script} did not end within 15 s, so this job of sidecars is ended"
+    assert said in run.log
+    assert run.done.returncode == 0 and run.report["run"]["steps"] == 2
+
+
+@with_paraview
+@needs_time
+def test_a_script_that_fails_disables_its_analysis(build, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text("def catalyst_execute(info):\n    raise ValueError('no such view')\n")
+    results, _ = scene(script, IN_PARALLEL).run(build, tmp_path, apart(2))  # both jobs end well
+    log = (tmp_path / "attach.txt").read_text()
+    assert "no such view" in log and "analysis 'look' is disabled for the rest of the run" in log
+    (analysis,) = json.loads((results / "report.json").read_text())["analyses"]
+    assert "ParaView could not run the script" in analysis["disabled"]
