@@ -149,7 +149,8 @@ void FixPillion::open() {
   if (size != comm->nprocs)
     fail("fix pillion: LAMMPS has " + std::to_string(comm->nprocs) +
          " ranks here and the session " + std::to_string(size) +
-         " simulation ranks; partitions are not supported");
+         " simulation ranks; with partitions use `pillion-lmp -pillion FILE -partition …`, or "
+         "`comm world` with another `output` for each");
 }
 
 FixPillion::~FixPillion() {

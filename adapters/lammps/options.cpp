@@ -2,6 +2,7 @@
 // Keyword by keyword; every message repeats the word that could not be read.
 #include "options.hpp"
 
+#include <numeric>
 #include <stdexcept>
 
 namespace pillion::lammps {
@@ -87,6 +88,15 @@ std::pair<std::string, std::string> setting(const std::string& text) {
   return {text.substr(0, sign), text.substr(sign + 1)};
 }
 
+/// A word of LAMMPS's option -partition: `4` is one of four ranks, and `8x4` are eight.
+void add_partitions(const std::string& word, std::vector<int>& partitions) {
+  const std::string option = "-partition";
+  const size_t sign = word.find('x');
+  const int count = sign == std::string::npos ? 1 : whole(option, word.substr(0, sign));
+  const int ranks = whole(option, sign == std::string::npos ? word : word.substr(sign + 1));
+  partitions.insert(partitions.end(), static_cast<size_t>(count), ranks);
+}
+
 }  // namespace
 
 const char* usage() {
@@ -98,8 +108,25 @@ Runs a LAMMPS input that contains `fix ID group pillion`, and the analyses of FI
   -restart PATH     the state of analyses that was saved with a restart file
   -set NAME=VALUE   value of $NAME in FILE; may be given several times
   -pillion-help     this text
+With `-partition`, each partition has analyses of its own: $partition in FILE is its number, from 1,
+and `output: results.$partition` keeps them apart. Ranks beyond those of the partitions are sidecars.
 All other options are LAMMPS's own; `pillion-lmp -help` lists them.
 )";
+}
+
+int partition_of(int rank, int ranks, const std::vector<int>& partitions) {
+  const int of_lammps = std::accumulate(partitions.begin(), partitions.end(), 0);
+  const int count = static_cast<int>(partitions.size());
+  const int others = ranks - of_lammps;
+  if (others < 0 || others % count != 0)
+    throw std::runtime_error("-partition needs " + std::to_string(of_lammps) +
+                             " ranks for LAMMPS, and the job has " + std::to_string(ranks) +
+                             "; the others are sidecars, the same number for each of the " +
+                             std::to_string(count) + " partitions");
+  int partition = 0;
+  for (int last = 0; last <= rank; ++partition)
+    last += partitions[static_cast<size_t>(partition)] + others / count;
+  return partition;
 }
 
 CommandLine read_command_line(int argc, char** argv) {
@@ -114,6 +141,11 @@ CommandLine read_command_line(int argc, char** argv) {
     else if (word == "-set") line.ride.settings.push_back(setting(argv[++i]));
     else if (word == "-pillion-help") line.help = true;
     else line.lammps.push_back(word);
+    if (word == "-partition" || word == "-p")
+      while (i + 1 < argc && argv[i + 1][0] != '-') {
+        line.lammps.emplace_back(argv[++i]);
+        add_partitions(line.lammps.back(), line.partitions);
+      }
   }
   return line;
 }

@@ -26,11 +26,16 @@ FixOptions read_fix_options(const std::vector<std::string>& words);
 struct CommandLine {
   RideOptions ride;
   std::vector<std::string> lammps;  ///< arguments for LAMMPS, the program's name first
+  std::vector<int> partitions;      ///< how many of LAMMPS's ranks each has; empty without any
   bool help = false;
 };
 
 /// Throws std::runtime_error that names the argument which makes no sense.
 CommandLine read_command_line(int argc, char** argv);
+
+/// The partition of a rank of the job, from 1. Ranks beyond LAMMPS's are sidecars, the same number
+/// for each partition, beside its own. Throws std::runtime_error if they cannot be divided so.
+int partition_of(int rank, int ranks, const std::vector<int>& partitions);
 
 /// How the program is used.
 const char* usage();

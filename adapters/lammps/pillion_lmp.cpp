@@ -46,14 +46,56 @@ void close(Ride& ride, int rank) {
   }
 }
 
-int ride_along(const CommandLine& line) {
-  Ride ride(line.ride, MPI_COMM_WORLD);
-  if (ride.serve()) return EXIT_SUCCESS;
-  const int rank = rank_in(ride.communicator());
-  Ride::set_of_process(&ride);
-  run_lammps(line, ride.communicator());
+/// The ranks of a session with its sidecars: those of one partition. Tells its number to the
+/// session.
+MPI_Comm ranks_of_session(CommandLine& line) {
+  if (line.partitions.empty()) return MPI_COMM_WORLD;
+  int ranks = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const int rank = rank_in(MPI_COMM_WORLD);
+  const int partition = partition_of(rank, ranks, line.partitions);
+  line.ride.settings.emplace_back("partition", std::to_string(partition));
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, partition, rank, &comm);
+  return comm;
+}
+
+/// NULL on all ranks of the job if some partition could not open its session.
+std::unique_ptr<Ride> open(const RideOptions& options, MPI_Comm comm) {
+  std::unique_ptr<Ride> ride;
+  try {
+    ride = std::make_unique<Ride>(options, comm);
+  } catch (const std::exception& problem) {
+    if (rank_in(comm) == 0) std::fprintf(stderr, "pillion-lmp: %s\n", problem.what());
+  }
+  int are_open = ride != nullptr ? 1 : 0;
+  MPI_Allreduce(MPI_IN_PLACE, &are_open, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  if (are_open != 0) return ride;
+  // Sidecars learn from their simulation that it has ended.
+  if (ride != nullptr && ride->communicator() == MPI_COMM_NULL) static_cast<void>(ride->serve());
+  return nullptr;
+}
+
+/// The ranks of all sessions without their sidecars.
+MPI_Comm ranks_of_lammps(const CommandLine& line, const Ride& ride) {
+  if (line.partitions.empty()) return ride.communicator();
+  const bool is_sidecar = ride.communicator() == MPI_COMM_NULL;
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, is_sidecar ? MPI_UNDEFINED : 0, rank_in(MPI_COMM_WORLD), &comm);
+  return comm;
+}
+
+int ride_along(CommandLine line) {
+  const MPI_Comm own = ranks_of_session(line);
+  const auto ride = open(line.ride, own);
+  if (ride == nullptr) return EXIT_FAILURE;
+  const MPI_Comm comm = ranks_of_lammps(line, *ride);
+  if (ride->serve()) return EXIT_SUCCESS;
+  const int rank = rank_in(ride->communicator());
+  Ride::set_of_process(ride.get());
+  run_lammps(line, comm);
   Ride::set_of_process(nullptr);
-  close(ride, rank);
+  close(*ride, rank);
   return EXIT_SUCCESS;
 }
 

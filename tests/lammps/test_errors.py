@@ -100,13 +100,6 @@ def test_a_setting_without_a_value(build, tmp_path):
     assert_refused(tmp_path, done, ["-set nx", "name=value"])
 
 
-def test_partitions_are_refused(build, tmp_path):
-    text = MIXTURE + RIDE + "run 10\n"
-    options = ["-partition", "2x1"]
-    done = lmp(build, tmp_path, text, configuration(GOOD, 1), 3, *options, check=False, timeout=60)
-    assert done.returncode != 0
-
-
 def test_lammps_fails_in_the_middle(build, tmp_path):
     """LAMMPS ends by itself from within; the session closes, and what was computed is on disk."""
     text = MIXTURE + RIDE + "run 20\nno_such_command 1\n"
