@@ -73,6 +73,21 @@ static int location_of(const cs_field_t* f) {
   }
 }
 
+/* The stress on boundary faces, which code_saturne computes for its output alone; NULL if there is
+ * no use of it. The memory stays as it is until the next call. */
+static const cs_real_t* boundary_stress(void) {
+  static cs_real_t* stress = NULL; /* not code_saturne's memory, which it counts in its log */
+  const cs_field_t* forces = cs_field_by_name_try("boundary_forces");
+  const cs_real_t* areas = cs_glob_mesh_quantities->b_face_surf;
+  const cs_lnum_t n = 3 * cs_glob_mesh->n_b_faces;
+  if (forces == NULL || !pillion_saturne_is_used("boundary_stress")) return NULL;
+  void* more = realloc(stress, (size_t)(n + 1) * sizeof(cs_real_t));
+  if (more == NULL) return NULL;
+  stress = more;
+  for (cs_lnum_t i = 0; i < n; i++) stress[i] = forces->val[i] / areas[i / 3];
+  return stress;
+}
+
 static void configure(void) {
   is_configured = 1;
   for (int z = 0; z < cs_boundary_zone_n_zones(); z++)
@@ -84,6 +99,8 @@ static void configure(void) {
     pillion_saturne_add_field(f->name, location, f->dim, 0);
     if (f->n_time_vals > 1) pillion_saturne_add_field(f->name, location, f->dim, 1);
   }
+  if (cs_field_by_name_try("boundary_forces") != NULL)
+    pillion_saturne_add_field("boundary_stress", PILLION_SATURNE_BOUNDARY_FACES, 3, 0);
   pillion_saturne_add_field("cell_volume", PILLION_SATURNE_CELLS, 1, 0);
   pillion_saturne_add_field("cell_centre", PILLION_SATURNE_CELLS, 3, 0);
   pillion_saturne_add_field("boundary_area", PILLION_SATURNE_BOUNDARY_FACES, 1, 0);
@@ -118,6 +135,8 @@ static void share(void) {
     pillion_saturne_share(f->name, 0, f->val);
     if (f->n_time_vals > 1) pillion_saturne_share(f->name, 1, f->val_pre);
   }
+  const cs_real_t* stress = boundary_stress();
+  if (stress != NULL) pillion_saturne_share("boundary_stress", 0, stress);
   pillion_saturne_share("cell_volume", 0, q->cell_vol);
   pillion_saturne_share("cell_centre", 0, q->cell_cen);
   pillion_saturne_share("boundary_area", 0, q->b_face_surf);

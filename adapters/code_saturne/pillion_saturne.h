@@ -59,6 +59,9 @@ void pillion_saturne_configure(void);
 /** Whether the step would do anything; true before the first step. */
 int pillion_saturne_is_due(int64_t step, double time);
 
+/** Whether an analysis uses a field, one of an attached job included. */
+int pillion_saturne_is_used(const char* name);
+
 /** Shares meshes of which fields are used and which are not shared yet. `moves`: their points are
  * shared again. `changes`: all is shared again. */
 void pillion_saturne_share_mesh(const pillion_saturne_mesh* mesh, int moves, int changes);

@@ -7,6 +7,7 @@
 #include <pillion/pillion.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -14,7 +15,6 @@
 #include <fstream>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -169,15 +169,15 @@ void refuse_sidecars_of_coupled_programs(MPI_Comm comm) {
   MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
 }
 
-/// Of the meshes that some analysis needs.
-std::set<std::string> used_meshes() {
-  std::set<std::string> out;
+/// That some analysis needs.
+std::vector<pillion_field> used_fields() {
+  std::vector<pillion_field> out;
   int32_t count = 0;
   warn(pillion_count_fields(session, &count));
   for (int32_t n = 0; n < count; ++n) {
     pillion_field field{};
     if (pillion_get_field(session, n, &field) == PILLION_OK && field.used != 0)
-      out.insert(field.mesh);
+      out.push_back(field);
   }
   return out;
 }
@@ -268,11 +268,20 @@ int pillion_saturne_is_due(int64_t step, double time) {
   return due;
 }
 
+int pillion_saturne_is_used(const char* name) {
+  const auto all = used_fields();
+  return std::any_of(all.begin(), all.end(),
+                     [&](const auto& field) { return std::string(field.name) == name; })
+             ? 1
+             : 0;
+}
+
 void pillion_saturne_share_mesh(const pillion_saturne_mesh* mesh, int moves, int changes) {
   if (changes != 0) meshes.clear();
   for (const auto& [name, shared] : meshes)
     if (moves != 0) share_points(name.c_str(), *mesh, shared.points_used);
-  for (const auto& name : used_meshes()) {
+  for (const auto& field : used_fields()) {
+    const std::string name = field.mesh;
     if (meshes.count(name) != 0) continue;
     share_cells(name.c_str(),
                 name == "fluid"      ? volume_cells(*mesh)

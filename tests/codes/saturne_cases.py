@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from saturne_mesh import write_gmsh
+from saturne_mesh import MESHES
 
 EXAMPLES = Path("/usr/share/doc/code-saturne/examples")
 TOOL = "/usr/lib/code_saturne/cs_io_dump"
@@ -20,6 +20,20 @@ USER_MESH = """#include "cs_defs.h"
 #include "cs_prototypes.h"
 void cs_user_join(void) { cs_join_add("x > 0.99 and x < 1.01", 0.1, 25., 1, 1);
   cs_join_add("x > 2.99 and x < 3.01", 0.1, 25., 1, 1); }
+"""
+# Two sides are one, besides.
+USER_PERIODICITY = """
+void cs_user_periodicity(void) { const double along[3] = {0, 0, 1};
+  cs_join_perio_add_translation("z < 0.001 or z > 0.999", 0.1, 25., 1, 1, along); }
+"""
+USER_ROTOR = """#include "cs_defs.h"
+#include "cs_headers.h"
+#include "cs_prototypes.h"
+void cs_user_turbomachinery(void) { cs_turbomachinery_set_model(CS_TURBOMACHINERY_TRANSIENT); }
+void cs_user_turbomachinery_rotor(void) { double axis[3] = {0, 0, 1}, at[3] = {0, 0, 0};
+  cs_turbomachinery_add_rotor("cylinder[0,0,-1, 0,0,1, 1.0001]", 2.0, axis, at);
+  cs_turbomachinery_join_add(
+    "cylinder[0,0,-1, 0,0,1, 1.02] and not cylinder[0,0,-1, 0,0,1, 0.97]", 0.1, 25., 1, 1); }
 """
 # A user function of a name that the task of Pillion could need.
 USER_OPERATIONS = """#include "cs_defs.h"
@@ -64,33 +78,54 @@ class Case:
 
 
 STEPS = {r"<iterations>\d+": "<iterations>6"}
+UNSTEADY = STEPS | {
+    r"<time_passing>-1": "<time_passing>0",
+    r"<time_step_ref>[^<]*": "<time_step_ref>0.005",
+    r"<velocity_pressure_algo choice=.simple.": '<velocity_pressure_algo choice="simplec"',
+    r'choice="fixed_mesh"': 'choice="transient_connectivity"',
+}
+BAR = STEPS | {
+    r"downcomer.des": "joined.msh",
+    r"(nature=.inlet.>)[^<]*": r"\1x &lt; 0.001",
+    r"(nature=.outlet.>)[^<]*": r"\1x &gt; 3.999",
+    r"(nature=.symmetry.>)[^<]*": r"\1z &lt; 0.001",
+    r"(nature=.wall.>)[^<]*": r"\1x &gt; 0.001 and x &lt; 3.999 and z &gt; 0.001",
+}
 CASES = {
     "junction": Case("1-simple_junction/case1", STEPS),
     "domain": Case("2-full_domain/case1", STEPS | {r"<output_at_start.*\n": ""}),
     "joined": Case(
         "1-simple_junction/case1",
-        STEPS
-        | {
-            r"downcomer.des": "joined.msh",
-            r"(nature=.inlet.>)[^<]*": r"\1x &lt; 0.001",
-            r"(nature=.outlet.>)[^<]*": r"\1x &gt; 3.999",
-            r"(nature=.symmetry.>)[^<]*": r"\1z &lt; 0.001",
-            r"(nature=.wall.>)[^<]*": r"\1x &gt; 0.001 and x &lt; 3.999 and z &gt; 0.001",
-        },
+        BAR,
         {"cs_user_mesh.c": USER_MESH, "cs_user_extra_operations.c": USER_OPERATIONS},
         ("joined.msh",),
     ),
+    "periodic": Case(
+        "1-simple_junction/case1",
+        BAR,
+        {"cs_user_mesh.c": USER_MESH + USER_PERIODICITY},
+        ("joined.msh",),
+    ),
+    "rotor": Case(
+        "1-simple_junction/case1",
+        UNSTEADY
+        | {
+            r"downcomer.des": "rotor.msh",
+            r"(nature=.inlet.>)[^<]*": r"\1x &lt; -99",
+            r"(nature=.outlet.>)[^<]*": r"\1x &gt; 99",
+            r"(nature=.symmetry.>)[^<]*": r"\1z &lt; 0.001 or z &gt; 0.199",
+            r"(nature=.wall.>)[^<]*": r"\1z &gt; 0.001 and z &lt; 0.199",
+        },
+        {"cs_user_turbomachinery.c": USER_ROTOR},
+        ("rotor.msh",),
+    ),
     "moving": Case(
         "1-simple_junction/case1",
-        STEPS
+        UNSTEADY
         | {
-            r"<time_passing>-1": "<time_passing>0",
-            r"<time_step_ref>[^<]*": "<time_step_ref>0.005",
-            r"<velocity_pressure_algo choice=.simple.": '<velocity_pressure_algo choice="simplec"',
             r'<ale_method status="off"/>': '<ale_method status="on">'
             "<fluid_initialization_sub_iterations>0</fluid_initialization_sub_iterations>"
             "</ale_method>",
-            r'choice="fixed_mesh"': 'choice="transient_connectivity"',
         },
         {"cs_user_boundary_conditions_ale.f90": USER_MOTION},
     ),
@@ -138,7 +173,7 @@ class Study:
         for name, source in case.sources.items():
             (to / "SRC" / name).write_text(source)
         for name in case.meshes:
-            write_gmsh(self.folder / "MESH" / name)
+            MESHES[name](self.folder / "MESH" / name)
         return to
 
     def run(

@@ -17,13 +17,22 @@ def arrays_of(data) -> dict[str, np.ndarray]:
     return {name: vtk_to_numpy(data.GetArray(name)).copy() for name in names}
 
 
-def sizes_of(part) -> np.ndarray:
-    """Volumes, or areas of faces, as VTK computes them."""
+def volumes_of(part) -> np.ndarray:
     measure = vtkCellSizeFilter()
     measure.SetInputData(part)
     measure.Update()
-    name = "Volume" if part.GetCell(0).GetCellDimension() == 3 else "Area"
-    return vtk_to_numpy(measure.GetOutput().GetCellData().GetArray(name)).copy()
+    return vtk_to_numpy(measure.GetOutput().GetCellData().GetArray("Volume")).copy()
+
+
+def points_of(part, cell: int) -> np.ndarray:
+    ids = part.GetCell(cell).GetPointIds()
+    numbers = [ids.GetId(i) for i in range(ids.GetNumberOfIds())]
+    return vtk_to_numpy(part.GetPoints().GetData())[numbers]
+
+
+def area_of(places: np.ndarray) -> float:
+    """Of a polygon that need not be convex; for such ones VTK's filter gives too much."""
+    return float(np.linalg.norm(np.cross(places, np.roll(places, -1, axis=0)).sum(axis=0)) / 2)
 
 
 class Grid:
@@ -52,17 +61,20 @@ class Grid:
     def corners(self, cell: int) -> np.ndarray:
         """The coordinates of a cell's points, in an order that follows from these alone."""
         part = int(np.searchsorted(self.first, cell, side="right")) - 1
-        ids = self.parts[part].GetCell(int(cell - self.first[part])).GetPointIds()
-        numbers = [ids.GetId(i) for i in range(ids.GetNumberOfIds())]
-        places = self.points[part][numbers].astype(np.float32)
+        places = points_of(self.parts[part], int(cell - self.first[part])).astype(np.float32)
         return places[np.lexsort(places.T)]
 
     def at_points(self, name: str) -> list[np.ndarray]:
         """The values of each part."""
         return [vtk_to_numpy(part.GetPointData().GetArray(name)) for part in self.parts]
 
-    def sizes(self) -> np.ndarray:
-        return np.concatenate([sizes_of(part) for part in self.parts])
+    def volumes(self) -> np.ndarray:
+        """As VTK computes them."""
+        return np.concatenate([volumes_of(part) for part in self.parts])
+
+    def areas(self) -> np.ndarray:
+        cells = [(part, c) for part in self.parts for c in range(part.GetNumberOfCells())]
+        return np.array([area_of(points_of(part, c)) for part, c in cells])
 
 
 def ensight(run: Path, mesh: str, time: float) -> Grid:

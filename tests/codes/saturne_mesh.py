@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A bar of four cubes along x, as a text file of Gmsh 2.2: hexahedra, wedges, pyramids and
-tetrahedra. Wedges and pyramids share faces; the other interfaces are to be joined by code_saturne,
-which makes polyhedra of the cells there.
+"""Meshes as text files of Gmsh 2.2, with interfaces that code_saturne joins, which makes polyhedra
+of the cells there. A bar of four cubes along x: hexahedra, wedges, pyramids and tetrahedra.
+Wedges and pyramids share faces. And two rings.
 """
 
 import itertools
@@ -63,11 +63,37 @@ def bar() -> Bar:
     return out
 
 
-def write_gmsh(path: Path) -> None:
+def sectors(inner: float, outer: float, around: int):
+    """The corners of a ring's cells, in two layers."""
+    for i, layer in itertools.product(range(around), range(2)):
+        angles = 2 * np.pi * (i + CORNERS[:, 1]) / around
+        radius = inner + (outer - inner) * (layer + CORNERS[:, 0]) / 2
+        yield np.stack([radius * np.cos(angles), radius * np.sin(angles), 0.2 * CORNERS[:, 2]], 1)
+
+
+def rings() -> Bar:
+    """A ring that turns in another one, with other divisions."""
+    out = Bar()
+    for name, ring in (("rotor", (0.5, 1, 24)), ("stator", (1, 1.5, 30))):
+        for corners in sectors(*ring):
+            out.add(HEXAHEDRON, name, corners)
+    return out
+
+
+def write_bar(path: Path) -> None:
     mesh = bar()
     # Bent, so that nothing is a multiple of anything; planes of constant x stay planes.
     places = np.array(mesh.points)
     places[:, 1] += 0.1 * np.sin(0.25 * np.pi * places[:, 0])
+    write_gmsh(path, mesh, places)
+
+
+def write_rings(path: Path) -> None:
+    mesh = rings()
+    write_gmsh(path, mesh, np.array(mesh.points))
+
+
+def write_gmsh(path: Path, mesh: Bar, places: np.ndarray) -> None:
     lines = ["$MeshFormat", "2.2 0 8", "$EndMeshFormat", "$Nodes", str(len(places))]
     lines += [f"{n} {x!r} {y!r} {z!r}" for n, (x, y, z) in enumerate(places.tolist(), 1)]
     lines += ["$EndNodes", "$Elements", str(len(mesh.cells))]
@@ -76,3 +102,6 @@ def write_gmsh(path: Path) -> None:
         for n, (kind, points) in enumerate(mesh.cells, 1)
     ]
     path.write_text("\n".join([*lines, "$EndElements"]) + "\n")
+
+
+MESHES = {"joined.msh": write_bar, "rotor.msh": write_rings}

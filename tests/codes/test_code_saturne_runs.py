@@ -84,7 +84,7 @@ def test_a_moving_mesh_is_where_code_saturne_writes_it(study, ranks):
         ours, wanted = vtkhdf(run, "fluid", step), ensight(run, "FLUID_DOMAIN", 0.005 * step)
         for a, b in zip(ours.order, range(len(ours.order)), strict=True):
             np.testing.assert_array_equal(ours.corners(a), wanted.corners(b))
-        np.testing.assert_allclose(ours.sizes(), ours.cells["cell_volume"], rtol=1e-10)
+        np.testing.assert_allclose(ours.volumes(), ours.cells["cell_volume"], rtol=1e-10)
         for before, now, moved in zip(
             start.points, ours.points, ours.at_points("disale"), strict=True
         ):
