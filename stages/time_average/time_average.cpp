@@ -46,6 +46,7 @@ class TimeAverage final : public stage::Stage {
             const std::string& units);
   void make_moments(const stage::Setup& setup);
   [[nodiscard]] std::vector<int64_t> parameters() const;
+  [[nodiscard]] std::vector<char> names_of_fields() const;
   [[nodiscard]] size_t width() const {
     return (static_cast<size_t>(quantities_) + pairs_.size()) * points_;
   }
@@ -298,8 +299,18 @@ std::vector<int64_t> TimeAverage::parameters() const {
   return out;
 }
 
+std::vector<char> TimeAverage::names_of_fields() const {
+  std::vector<char> out;
+  for (const auto& name : names_) {
+    out.insert(out.end(), name.begin(), name.end());
+    out.push_back(' ');
+  }
+  return out;
+}
+
 void TimeAverage::save(stage::State& state) const {
   state.save("parameters", parameters());
+  state.save("fields", names_of_fields());
   state.save("records", std::span<const int64_t>(keys_), std::span<const double>(records_),
              width());
   state.save("weights", std::vector<double>{weight_, begin_, before_});
@@ -311,7 +322,8 @@ void TimeAverage::save(stage::State& state) const {
 }
 
 void TimeAverage::restore(stage::State& state) {
-  if (state.load<int64_t>("parameters") != parameters())
+  if (state.load<int64_t>("parameters") != parameters() ||
+      state.load<char>("fields") != names_of_fields())
     throw Error(ErrorCode::Configuration,
                 "saved with other fields, pairs, weights or steps to leave out than those of this "
                 "run; its averages cannot be continued");
