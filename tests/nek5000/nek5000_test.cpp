@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 #include <yaml-cpp/yaml.h>
 
+#include <limits>
 #include <pillion/error.hpp>
 
 #include "adapters/nek5000/catalogue.hpp"
@@ -77,6 +78,10 @@ TEST_CASE("Reals are as Fortran prints them") {
   CHECK(fortran_real(0.99999999999999999, 20, 13) == " 0.1000000000000E+01");
   CHECK(fortran_real(1e99, 20, 13) == "0.1000000000000E+100");
   CHECK(fortran_real(1e-120, 20, 13) == "0.1000000000000E-119");
+  CHECK(fortran_real(std::numeric_limits<double>::quiet_NaN(), 20, 13) ==
+        std::string(17, ' ') + "NaN");
+  CHECK(fortran_real(-std::numeric_limits<double>::infinity(), 20, 13) ==
+        std::string(11, ' ') + "-Infinity");
 }
 
 TEST_CASE("Fields have places by their names, and the others by their order") {

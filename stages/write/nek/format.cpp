@@ -62,6 +62,11 @@ Places places_of(const std::vector<Named>& fields, int32_t axes) {
 }
 
 std::string fortran_real(double value, int width, int digits) {
+  const auto right = [&](const std::string& out) {
+    return std::string(std::max<size_t>(width, out.size()) - out.size(), ' ') + out;
+  };
+  if (std::isnan(value)) return right("NaN");
+  if (std::isinf(value)) return right(value < 0 ? "-Infinity" : "Infinity");
   char text[64];
   std::snprintf(text, sizeof text, "%.*e", digits - 1, std::abs(value));
   std::string mantissa(text);
@@ -70,8 +75,7 @@ std::string fortran_real(double value, int width, int digits) {
   mantissa.resize(e);
   mantissa.erase(std::remove(mantissa.begin(), mantissa.end(), '.'), mantissa.end());
   std::snprintf(text, sizeof text, "E%+03d", exponent);
-  const std::string out = (std::signbit(value) ? "-0." : "0.") + mantissa + text;
-  return std::string(std::max<size_t>(width, out.size()) - out.size(), ' ') + out;
+  return right((std::signbit(value) ? "-0." : "0.") + mantissa + text);
 }
 
 std::string header_text(const Header& header, const Places& places) {
