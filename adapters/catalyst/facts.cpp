@@ -13,17 +13,21 @@ using nlohmann::json;
 
 namespace {
 
-/// Enough to see what is wrong; a run with a million faulty domains must not send all of them.
-constexpr size_t most_faults = 20;
-
 const char* form_name(Form form) {
   static constexpr const char* names[] = {"",           "uniform",      "rectilinear",
                                           "structured", "unstructured", "points"};
   return names[static_cast<size_t>(form)];
 }
 
+/// One text for each mesh or field is enough, and a run with a million faulty domains must not send
+/// all of theirs. The least is the same whatever the order is.
 void add_fault(Facts& facts, Fault fault) {
-  if (facts.faults.size() < most_faults) facts.faults.insert(std::move(fault));
+  const auto known = facts.faults.lower_bound({fault.key, fault.field, ""});
+  const bool is_known =
+      known != facts.faults.end() && known->key == fault.key && known->field == fault.field;
+  if (is_known && known->text <= fault.text) return;
+  if (is_known) facts.faults.erase(known);
+  facts.faults.insert(std::move(fault));
 }
 
 /// The ascending coordinates of both. Those that are the same up to rounding come once.

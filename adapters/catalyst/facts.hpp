@@ -45,7 +45,7 @@ struct MeshFacts {
 
 struct Facts {
   std::map<Key, MeshFacts> meshes;
-  std::set<Fault> faults;
+  std::set<Fault> faults;  ///< at most one for each mesh, and for each field
 };
 
 Facts facts_of(const Description& description);

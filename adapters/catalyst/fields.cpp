@@ -148,22 +148,35 @@ bool is_of(const Node& field, const std::string& topology) {
 
 }  // namespace
 
-std::vector<uint8_t> read_flags(const Node& domain, const std::string& topology, bool at_points,
+std::vector<int64_t> values_of_box(const std::array<int64_t, 3>& lo, std::array<int64_t, 3> hi,
+                                   int axes, const Lattice& lattice, bool at_points) {
+  for (size_t a = 0; a < static_cast<size_t>(axes); ++a) hi[a] += at_points ? 1 : 0;
+  std::vector<int64_t> out;
+  for (int64_t k = lo[2]; k < hi[2]; ++k)
+    for (int64_t j = lo[1]; j < hi[1]; ++j)
+      for (int64_t i = lo[0]; i < hi[0]; ++i) out.push_back(lattice.at({i, j, k}));
+  return out;
+}
+
+std::vector<uint8_t> read_flags(const Node& domain, const Part& part,
                                 std::vector<std::string>& names) {
   std::vector<uint8_t> flags;
   const auto fields = domain.find("fields");
   if (!fields) return flags;
   for (const auto& field : fields->children()) {
-    const auto values =
-        is_of(field, topology) ? GhostValues::of(domain, field.name()) : std::nullopt;
-    if (!values) continue;
+    const auto meaning =
+        is_of(field, part.key.topology) ? GhostValues::of(domain, field.name()) : std::nullopt;
+    if (!meaning) continue;
     names.push_back(field.name());
-    const bool is_wanted = at_points || !is_at_points(field);
+    const bool is_wanted = part.form == Form::Points || !is_at_points(field);
     if (!is_wanted || !flags.empty()) continue;
-    const Array array = components_of(field.at("values")).front();
-    flags.resize(static_cast<size_t>(array.count));
-    for (int64_t i = 0; i < array.count; ++i)
-      flags[static_cast<size_t>(i)] = values->flag(array.integer(i));
+    const FieldValues ghosts = read_field(field, part);
+    const Array& values = ghosts.components.front();
+    if (!part.is_box())
+      for (int64_t i = 0; i < values.count; ++i) flags.push_back(meaning->flag(values.integer(i)));
+    else
+      for (const int64_t i : values_of_box({}, part.cells, part.axes, ghosts.lattice, false))
+        flags.push_back(meaning->flag(values.integer(i)));
   }
   return flags;
 }

@@ -149,12 +149,20 @@ void read_structured(const Node& topology, const Node& coordset, Part& part) {
   const Node elements = topology.at("elements");
   const Node dims = elements.at("dims");
   Extents extents;
+  bool is_flat = false;
   for (size_t d = 0; d < 3; ++d) {
-    if (const auto cells = dims.find(logical[d]))
+    if (const auto cells = dims.find(logical[d])) {
       extents.points[d] = std::clamp<int64_t>(cells->integer(), -2, most_points) + 1;
+      is_flat = is_flat || extents.points[d] == 1;
+    }
     if (extents.points[d] > 1) extents.order.push_back(d);
   }
   put_extents(coordset, extents, part);
+  if (is_flat && part.coordinates.front().count == 0) {  // a plane would have points
+    part.axes = 1;
+    part.cells = {0, 1, 1};
+    return;
+  }
   put_strides(elements, extents, part);
   if (!part.lattice_of_points.fits(part.cells, part.axes, true, part.coordinates.front().count))
     refuse(fmt::format("'{}' has {} points, too few for its topology", coordset.path(),
@@ -233,12 +241,7 @@ Part read_part(const Node& domain, const Node& topology, const Key& key,
   if (part.is_box() && part.axes == 0)
     refuse(fmt::format("'{}' has no cells along any axis", coordset.path()));
   std::vector<std::string> ghosts;
-  part.flags = read_flags(domain, key.topology, part.form == Form::Points, ghosts);
-  const int64_t wanted =
-      part.form == Form::Points ? part.number_of_points() : part.number_of_cells();
-  if (!part.flags.empty() && static_cast<int64_t>(part.flags.size()) != wanted)
-    refuse(fmt::format("the field '{}' of '{}' has {} values, and there are {} cells",
-                       ghosts.front(), topology.path(), part.flags.size(), wanted));
+  part.flags = read_flags(domain, part, ghosts);
   if (part.is_box()) leave_out_ghosts(part);
   read_fields(domain, ghosts, part, faults);
   return part;

@@ -53,6 +53,10 @@ struct Lattice {
                           int64_t count) const;
 };
 
+/// The numbers of the values of a box's cells or points, the first axis fastest.
+std::vector<int64_t> values_of_box(const std::array<int64_t, 3>& lo, std::array<int64_t, 3> hi,
+                                   int axes, const Lattice& lattice, bool at_points);
+
 struct FieldValues {
   std::string name;
   std::string units;
@@ -103,9 +107,9 @@ struct Description {
 /// thrown for it.
 Description describe(const Node& channels);
 
-/// The flags of a topology's cells, or of its points where `at_points`: VTK's bits. Empty if no
-/// field of the domain is of ghosts. Adds the names of those fields to `names`.
-std::vector<uint8_t> read_flags(const Node& domain, const std::string& topology, bool at_points,
+/// VTK's bits of each cell of a part, or of each particle. Empty if no field of the domain is of
+/// ghosts. Adds the names of those fields to `names`.
+std::vector<uint8_t> read_flags(const Node& domain, const Part& part,
                                 std::vector<std::string>& names);
 
 /// Keeps the box of cells without flags of another owner; throws Error if they are no box.

@@ -29,18 +29,8 @@ bool is_regular(const std::vector<Array>& components) {
   });
 }
 
-/// The numbers of the values of a box's cells or points, the first axis fastest.
-std::vector<int64_t> values_of_box(const std::array<int64_t, 3>& lo, std::array<int64_t, 3> hi,
-                                   int axes, const Lattice& lattice, bool at_points) {
-  for (size_t a = 0; a < static_cast<size_t>(axes); ++a) hi[a] += at_points ? 1 : 0;
-  std::vector<int64_t> out;
-  for (int64_t k = lo[2]; k < hi[2]; ++k)
-    for (int64_t j = lo[1]; j < hi[1]; ++j)
-      for (int64_t i = lo[0]; i < hi[0]; ++i) out.push_back(lattice.at({i, j, k}));
-  return out;
-}
-
-/// Those of all cells or points of a structured part. None if they follow each other in memory.
+/// The numbers of the values of all cells or points of a structured part. None if they follow each
+/// other in memory.
 std::vector<int64_t> values_of_grid(const Part& part, const Lattice& lattice, bool at_points) {
   bool is_packed = lattice.first == 0;
   int64_t step = 1;

@@ -84,6 +84,24 @@ TEST_CASE("a rank may have nothing, and a domain no cells") {
   CHECK(described(empty).faults.empty());
 }
 
+TEST_CASE("a structured or unstructured domain without points has no cells") {
+  const std::string at = mesh;
+  Tree tree;
+  tree.set("channels/c/type", "mesh").set(at + "coordsets/p/type", "explicit");
+  for (const char* axis : {"x", "y"})
+    tree.set(at + "coordsets/p/values/" + axis, std::vector<double>());
+  tree.set(at + "topologies/t/type", "structured").set(at + "topologies/t/coordset", "p");
+  for (const int rows : {0, 3}) {
+    tree.set(at + "topologies/t/elements/dims/i", rows).set(at + "topologies/t/elements/dims/j", 0);
+    CHECK(described(tree).parts.empty());
+    CHECK(described(tree).faults.empty());
+  }
+  tree.set(at + "topologies/t/type", "unstructured").set(at + "topologies/t/elements/shape", "hex");
+  tree.set(at + "topologies/t/elements/connectivity", std::vector<int32_t>());
+  CHECK(described(tree).parts.empty());
+  CHECK(described(tree).faults.empty());
+}
+
 TEST_CASE("fields: strides, components, units and counts") {
   Tree tree = uniform();
   struct Member {
@@ -163,6 +181,28 @@ TEST_CASE("ghosts of boxes are left out if the others form a box") {
       "no box: 5 of the 6"));
   tree.set(at + "values", std::vector<uint8_t>(6, 1));
   CHECK(described(tree).parts[0].number_of_own() == 0);
+}
+
+TEST_CASE("ghosts in a larger array, or with the second axis fastest") {
+  Tree tree = uniform();
+  const std::string at = std::string(mesh) + "fields/ascent_ghosts/";
+  tree.set(at + "association", "element").set(at + "topology", "topo");
+  tree.set(at + "values", std::vector<uint8_t>{1, 1, 0, 0, 0, 0});
+  tree.set(at + "strides", std::vector<int32_t>{2, 1});
+  CHECK(described(tree).faults.empty());
+  REQUIRE(described(tree).parts.size() == 1);
+  CHECK(described(tree).parts[0].lo == std::array<int64_t, 3>{1, 0, 0});
+  CHECK(described(tree).parts[0].hi == std::array<int64_t, 3>{3, 2, 1});
+  std::vector<uint8_t> around(20, 9);
+  for (const size_t row : {5, 10})
+    for (size_t i = 1; i < 4; ++i) around[row + i] = i == 3 ? 1 : 0;
+  tree.set(at + "values", around);
+  tree.set(at + "strides", std::vector<int32_t>{1, 5});
+  tree.set(at + "offsets", std::vector<int32_t>{1, 1});
+  CHECK(described(tree).faults.empty());
+  REQUIRE(described(tree).parts.size() == 1);
+  CHECK(described(tree).parts[0].lo == std::array<int64_t, 3>{0, 0, 0});
+  CHECK(described(tree).parts[0].hi == std::array<int64_t, 3>{2, 2, 1});
 }
 
 TEST_CASE("values of ghosts may have other meanings") {
