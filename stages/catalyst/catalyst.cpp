@@ -64,15 +64,9 @@ class Catalyst final : public stage::Stage {
     if (is_parallel_) setup.require_separate_job(setup["parallel"]);
     expect_paraview(setup["python"]);
     if (is_parallel_) python_ = ask_python(python_.program, setup["python"]);
-    const auto names = content_.names();
-    auto input = content_.kind() == PILLION_UNIFORM ? stage::Input::blocks(names)
-                                                    : stage::Input::as_shared(names);
-    // Of cells around a box, values at points of its border are made as they are elsewhere.
-    if (is_parallel_ && content_.kind() == PILLION_UNIFORM)
-      input = std::move(input).with_ghosts({1, 1, 1});
-    input_ = setup.input(input);
+    input_ = setup.input(content_.input(is_parallel_));
     // Packed, and on their way to a peer or in VTK's arrays.
-    setup.memory(2 * content_.doubles() / bytes_of(setup, names));
+    setup.memory(2 * content_.doubles() / bytes_of(setup, content_.names()));
   }
   // ParaView gives its communicators back while there is MPI.
   ~Catalyst() override {

@@ -25,13 +25,15 @@ class Content {
   /// Of the parameters `fields` and `position`. Throws at the place of what is wrong.
   explicit Content(const stage::Setup& setup);
 
-  [[nodiscard]] pillion_mesh_kind kind() const { return kind_; }
+  /// The layout in which peers have them: to be gathered, or to be the pieces of a whole.
+  [[nodiscard]] stage::Input input(bool in_pieces) const;
   [[nodiscard]] std::vector<std::string> names() const;
   /// Bytes of all fields as doubles, in a cell or an item.
   [[nodiscard]] double doubles() const;
 
-  /// The values of this peer. Of each block of cells the box, the box without its ghost cells, and
-  /// the values of each field; of other blocks the number of items, and the values.
+  /// The values of this peer, block by block: what the mesh needs, and the values of each field. Of
+  /// boxes these are the box, the box without its ghost cells, and the points of curvilinear cells;
+  /// of unstructured cells the numbers, types, flags, points and faces; of others their number.
   [[nodiscard]] std::vector<double> packed(const stage::Step& step, int32_t input) const;
   /// A map of JSON with `entries`, which name the place of the values. It is `whole` if these are
   /// those of all peers.
@@ -41,11 +43,12 @@ class Content {
  private:
   void add(const stage::Setup& setup, const std::string& name, const stage::Value& place);
   void read_position(const stage::Setup& setup);
-  void pack_box(const stage::Block& block, const std::array<int64_t, 3>& cells,
+  [[nodiscard]] bool has_boxes() const;
+  void expect_supported(const stage::Value& place) const;
+  void pack_box(const stage::Block& block, const pillion_mesh& mesh,
                 std::vector<double>& out) const;
+  void pack_cells(const stage::Block& block, std::vector<double>& out) const;
   void pack_items(const stage::Block& block, std::vector<double>& out) const;
-  [[nodiscard]] std::array<int64_t, 3> cells(int64_t factor) const;
-  [[nodiscard]] std::string geometry(int64_t factor) const;
   [[nodiscard]] std::string described(const Field& field) const;
 
   pillion_mesh_kind kind_ = PILLION_UNIFORM;

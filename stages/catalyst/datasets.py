@@ -10,62 +10,112 @@ CORNERS = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (1,
 
 
 def make(message, raw):
-    kinds = {"uniform": uniform, "particles": particles, "spectral": spectral}
-    return kinds[message["kind"]](message, raw)
+    kinds = {"particles": particles, "spectral": spectral, "unstructured": unstructured}
+    return kinds.get(message["kind"], box_of_cells)(message, Reader(raw))
 
 
 def whole_extent(message):
     """The points of a mesh of boxes, as VTK counts them; None if the mesh is of another kind."""
-    if message["kind"] != "uniform":
+    if "cells" not in message:
         return None
-    return [bound for cells in message["cells"] for bound in (0, cells)]
+    return extent_of((np.zeros(3, int), np.array(message["cells"])), message)
 
 
-def boxes(message, raw):
-    """Yields each box of cells, the part of it without ghost cells, and the values by field as
-    [z, y, x, component].
+class Reader:
+    """The values one after the other."""
+
+    def __init__(self, values):
+        self.values, self.at = values, 0
+
+    def __bool__(self):
+        return self.at < len(self.values)
+
+    def take(self, *shape):
+        size = int(np.prod(shape))
+        self.at += size
+        return self.values[self.at - size : self.at].reshape(shape)
+
+    def integers(self, *shape):
+        return self.take(*shape).astype(np.int64)
+
+
+# Meshes of boxes: a box of cells is one of images, rectilinear grids or structured grids.
+
+
+def point_count(cells, message):
+    """By axis. Structured grids are flat along an axis that the mesh lacks."""
+    flat = message["kind"] == "curvilinear"
+    return cells + [int(not flat or axis < message["dimensions"]) for axis in range(3)]
+
+
+def boxes(message, values):
+    """Yields each box of cells, the part of it without ghost cells, its points if these have
+    coordinates, and the values by field; all as [z, y, x, component].
     """
-    at = 0
-    while at < len(raw):
-        lo, hi, inner_lo, inner_hi = raw[at : at + 12].astype(int).reshape(4, 3)
-        at += 12
-        arrays = []
-        for field in message["fields"]:
-            shape = (*(hi - lo)[::-1], field["components"])
-            size = int(np.prod(shape))
-            arrays.append(raw[at : at + size].reshape(shape))
-            at += size
-        yield (lo, hi), (inner_lo, inner_hi), arrays
+    while values:
+        lo, hi, inner_lo, inner_hi = values.integers(4, 3)
+        points = np.zeros((0, 3))
+        if message["kind"] == "curvilinear":
+            points = values.take(*point_count(hi - lo, message)[::-1], 3)
+        fields = [values.take(*(hi - lo)[::-1], f["components"]) for f in message["fields"]]
+        yield (lo, hi), (inner_lo, inner_hi), points, fields
 
 
-def part(box, origin=(0, 0, 0)):
-    """The place of a box in an array whose first cell is `origin`."""
-    lo, hi = (np.asarray(corner) - origin for corner in box)
+def part(box, origin=(0, 0, 0), more=(0, 0, 0)):
+    """The place of a box in an array whose first cell is `origin`, with `more` at its end."""
+    lo, hi = np.asarray(box[0]) - origin, np.asarray(box[1]) - origin + more
     return tuple(slice(a, b) for a, b in zip(lo[::-1], hi[::-1]))
 
 
-def uniform(message, raw):
-    from paraview.vtk import vtkImageData
+def joined(message, values):
+    """All boxes as one."""
+    cells = np.array(message["cells"])
+    fields = [np.full((*cells[::-1], f["components"]), np.nan) for f in message["fields"]]
+    points = np.full((*point_count(cells, message)[::-1], 3), np.nan)
+    for box, _, box_points, box_fields in boxes(message, values):
+        for field, of_box in zip(fields, box_fields):
+            field[part(box)] = of_box
+        if message["kind"] == "curvilinear":
+            points[part(box, more=point_count(cells, message) - cells)] = box_points
+    return (np.zeros(3, int), cells), points, fields
 
+
+def extent_of(box, message):
+    lo, hi = box
+    if np.any(lo >= hi):
+        return [0, -1] * 3
+    end = lo + point_count(hi - lo, message) - 1
+    return np.stack([lo, end], axis=1).ravel().tolist()
+
+
+def box_of_cells(message, values):
+    from paraview.vtk import vtkImageData, vtkRectilinearGrid, vtkStructuredGrid
+
+    ghosts = None
     if message["whole"]:
-        box, ghosts = (np.zeros(3, int), np.array(message["cells"])), None
-        arrays = [np.full((*box[1][::-1], f["components"]), np.nan) for f in message["fields"]]
-        for place, _, values in boxes(message, raw):
-            for array, of_box in zip(arrays, values):
-                array[part(place)] = of_box
+        box, places, fields = joined(message, values)
     else:
         nothing = np.zeros(3, int), np.zeros(3, int)
         empty = [np.zeros((0, f["components"])) for f in message["fields"]]
-        box, inner, arrays = next(boxes(message, raw), (nothing, nothing, empty))
+        none = nothing, nothing, np.zeros((0, 3)), empty
+        box, inner, places, fields = next(boxes(message, values), none)
         ghosts = np.full((box[1] - box[0])[::-1], duplicate(), np.uint8)
         ghosts[part(inner, box[0])] = 0
-    data = vtkImageData()
-    lo, hi = (corner.tolist() for corner in box)
-    has_cells = all(a < b for a, b in zip(lo, hi))
-    data.SetExtent([n for ends in zip(lo, hi) for n in ends] if has_cells else [0, -1] * 3)
-    data.SetOrigin(*message["origin"])
-    data.SetSpacing(*message["spacing"])
-    for field, array in zip(message["fields"], arrays):
+    extent = extent_of(box, message)
+    if message["kind"] == "uniform":
+        data = vtkImageData()
+        data.SetOrigin(*message["origin"])
+        data.SetSpacing(*message["spacing"])
+    elif message["kind"] == "rectilinear":
+        data = vtkRectilinearGrid()
+        axes = [np.array(f)[a : b + 1] for f, a, b in zip(message["faces"], *np.array(box))]
+        for name, faces in zip("XYZ", axes):
+            getattr(data, f"Set{name}Coordinates")(reals(faces))
+    else:
+        data = vtkStructuredGrid()
+        data.SetPoints(points(places.reshape(-1, 3)))
+    data.SetExtent(extent)
+    for field, array in zip(message["fields"], fields):
         add(data.GetCellData(), field["name"], array.reshape(-1, array.shape[-1]))
     if ghosts is not None:
         add(data.GetCellData(), "vtkGhostType", ghosts.ravel())
@@ -78,27 +128,23 @@ def duplicate():
     return vtkDataSetAttributes.DUPLICATECELL
 
 
-def item_values(message, raw):
+# Meshes whose items lie in lists.
+
+
+def item_values(message, values):
     """By field: [item, value] of particles or elements."""
-    parts = [[] for _ in message["fields"]]
-    at = 0
-    while at < len(raw):
-        count = int(raw[at])
-        at += 1
-        for field, part in zip(message["fields"], parts):
-            size = count * field["values"]
-            part.append(raw[at : at + size].reshape(count, field["values"]))
-            at += size
-    return [
-        np.concatenate(p) if p else np.zeros((0, f["values"]))
-        for p, f in zip(parts, message["fields"])
-    ]
+    parts = [[np.zeros((0, f["values"]))] for f in message["fields"]]
+    while values:
+        (count,) = values.integers(1)
+        for field, of_field in zip(message["fields"], parts):
+            of_field.append(values.take(count, field["values"]))
+    return [np.concatenate(p) for p in parts]
 
 
-def particles(message, raw):
+def particles(message, values):
     from paraview.vtk import vtkCellArray, vtkPolyData
 
-    arrays = item_values(message, raw)
+    arrays = item_values(message, values)
     place = [f["name"] for f in message["fields"]].index(message["position"])
     count = len(arrays[place])
     data = vtkPolyData()
@@ -111,11 +157,11 @@ def particles(message, raw):
     return data
 
 
-def spectral(message, raw):
+def spectral(message, values):
     from paraview.vtk import VTK_HEXAHEDRON, VTK_QUAD, vtkCellArray, vtkUnstructuredGrid
 
     n, axes = message["order"] + 1, message["dimensions"]
-    arrays = item_values(message, raw)
+    arrays = item_values(message, values)
     names = [f["name"] for f in message["fields"]]
     place = arrays[names.index(message["coordinates"])]
     data = vtkUnstructuredGrid()
@@ -141,13 +187,73 @@ def at_points(array, size):
     return np.moveaxis(array.reshape(len(array), -1, size), 1, -1).reshape(len(array) * size, -1)
 
 
+def unstructured(message, values):
+    pieces = []
+    while values or not pieces:
+        pieces.append(grid(message, values))
+    if len(pieces) == 1:
+        return pieces[0]
+    from paraview.vtk import vtkAppendFilter
+
+    # Peers that share a point each have it, with the same coordinates.
+    append = vtkAppendFilter()
+    append.MergePointsOn()
+    for piece in pieces:
+        append.AddInputData(piece)
+    append.Update()
+    return append.GetOutput()
+
+
+def grid(message, values):
+    """The next block of cells, with their flags; one without cells behind the last."""
+    from paraview.vtk import vtkCellArray, vtkUnstructuredGrid
+
+    cell_count, count, ids, face_ids = values.integers(4) if values else (0, 0, 0, 0)
+    types = values.take(cell_count).astype(np.uint8)
+    flags = values.take(cell_count).astype(np.uint8)
+    cells = vtkCellArray()
+    offsets = values.integers(cell_count + 1) if values else np.zeros(1)
+    cells.SetData(integers(offsets), integers(values.take(ids)))
+    begins = integers(values.take(cell_count if face_ids else 0))
+    faces = integers(values.take(face_ids))
+    data = vtkUnstructuredGrid()
+    data.SetPoints(points(values.take(count, 3)))
+    if face_ids:
+        data.SetCells(bytes_of(types), cells, begins, faces)
+    else:
+        data.SetCells(bytes_of(types), cells)
+    for field in message["fields"]:
+        attributes = data.GetPointData() if field["at_points"] else data.GetCellData()
+        size = count if field["at_points"] else cell_count
+        add(attributes, field["name"], values.take(size, field["components"]))
+    add(data.GetCellData(), "vtkGhostType", flags)
+    if message["whole"]:
+        data.RemoveGhostCells()  # copies of other blocks' cells
+    return data
+
+
+# Arrays of VTK.
+
+
 def points(array):
     from paraview.vtk import vtkPoints
-    from paraview.vtk.util.numpy_support import numpy_to_vtk
 
     out = vtkPoints()
-    out.SetData(numpy_to_vtk(np.ascontiguousarray(array), deep=True))
+    out.SetData(reals(array))
     return out
+
+
+def reals(array):
+    from paraview.vtk.util.numpy_support import numpy_to_vtk
+
+    return numpy_to_vtk(np.ascontiguousarray(array), deep=True)
+
+
+def bytes_of(array):
+    from paraview.vtk import VTK_UNSIGNED_CHAR
+    from paraview.vtk.util.numpy_support import numpy_to_vtk
+
+    return numpy_to_vtk(np.ascontiguousarray(array), deep=True, array_type=VTK_UNSIGNED_CHAR)
 
 
 def integers(array):
@@ -157,8 +263,6 @@ def integers(array):
 
 
 def add(attributes, name, array):
-    from paraview.vtk.util.numpy_support import numpy_to_vtk
-
-    values = numpy_to_vtk(np.ascontiguousarray(array), deep=True)
+    values = reals(array)
     values.SetName(name)
     attributes.AddArray(values)

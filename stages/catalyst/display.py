@@ -21,16 +21,22 @@ def start(program):
     # Without -noreset it starts again when its last client leaves, and ParaView, which opens and
     # closes displays to see what they can do, may knock just then.
     words = ["-screen", "0", "1280x1024x24", "-noreset", "-nolisten", "tcp", "-auth", path]
+    # Several that start at once try the same numbers, and complain of those that others have.
+    complaints = os.memfd_create("pillion-display-log")
     subprocess.Popen(
         [program, "-displayfd", str(tell), *words],
         pass_fds=[tell],
+        stderr=complaints,
         preexec_fn=end_with_parent,
     )
     os.close(tell)
     with os.fdopen(told) as file:
         number = file.readline().strip()
     if not number:
-        raise RuntimeError(f"{program} has ended; what it said stands above")
+        os.lseek(complaints, 0, os.SEEK_SET)
+        said = os.read(complaints, 4096).decode(errors="replace")
+        raise RuntimeError(f"{program} has ended: {said.strip()}")
+    os.close(complaints)
     os.environ.update(DISPLAY=f":{number}", XAUTHORITY=path)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import mpirun
-from frames import Frame
+from frames import Domain, Frame
 from PIL import Image
 from placements import EVERYTHING
 from scenes import Placement, Scene, SidecarJob, new_run, wait_for
@@ -194,3 +194,102 @@ def test_a_script_that_fails_disables_its_analysis(build, tmp_path):
     assert "no such view" in log and "analysis 'look' is disabled for the rest of the run" in log
     (analysis,) = json.loads((results / "report.json").read_text())["analyses"]
     assert "ParaView could not run the script" in analysis["disabled"]
+
+
+RANKS = Path(__file__).parent / "stages" / "paraview_ranks.py"
+
+
+def joined(results: Path, ranks: int, analysis: str = "look", name: str = RANKS.stem) -> dict:
+    """What all ranks have, in the order of their values, and how many have anything."""
+    held = [np.load(results / analysis / f"{name}.0.{rank}.npz") for rank in range(ranks)]
+    out = {key: np.concatenate([h[key] for h in held]) for key in held[0] if key != "cells"}
+    order = np.argsort(out["point.charge"])
+    out = {key: values[order] for key, values in out.items()}
+    return {
+        **out,
+        "cells": sum(h["cells"] for h in held),
+        "busy": sum(h["cells"] > 0 for h in held),
+    }
+
+
+def particles() -> tuple[Frame, str, tuple]:
+    rng = np.random.default_rng(3)
+    values = {"position": rng.uniform(size=(90, 3)), "charge": rng.normal(size=90)}
+    catalogue = """
+meshes: {atoms: {kind: particles}}
+fields:
+  position: {mesh: atoms, type: float64, components: 3}
+  charge: {mesh: atoms, type: float64}
+"""
+    return Frame(0, 0, values, Domain(np.zeros(3), np.ones(3))), catalogue, ()
+
+
+def elements() -> tuple[Frame, str, tuple]:
+    """Eight cubes of 27 points that fill the unit cube."""
+    n = 3
+    local = np.stack(np.meshgrid(*[np.linspace(0, 0.5, n)] * 3, indexing="ij")).T.reshape(-1, 3)
+    corners = np.stack(np.meshgrid(*[[0, 0.5]] * 3, indexing="ij")).T.reshape(-1, 3)
+    places = corners[:, None] + local[None]  # [element, point, axis]
+    charge = np.random.default_rng(4).normal(size=(8, n**3))
+    values = {"position": np.moveaxis(places, 2, 1).reshape(8, -1), "charge": charge}
+    catalogue = """
+meshes: {box: {kind: spectral, order: 2, coordinates: position}}
+fields:
+  position: {mesh: box, type: float64, components: 3}
+  charge: {mesh: box, type: float64}
+"""
+    return Frame(0, 0, values), catalogue, ("--elements", 1)
+
+
+@with_paraview
+@needs_time
+@pytest.mark.parametrize(
+    ("make", "division"), [(particles, "slabs"), (particles, "sparse"), (elements, "slabs")]
+)
+def test_peers_have_their_own_items(build, tmp_path, make, division):
+    """Together those that the first peer gathers without `parallel`; a peer may have none."""
+    frame, catalogue, arguments = make()
+    position = ", position: position" if make is particles else ""
+    told = f"script: '{RANKS}', fields: [charge]{position}"
+
+    def play(folder: Path, placement: Placement, more: str) -> Path:
+        made = Scene(
+            "items", [frame], catalogue, analysis(told + more), "trajectory_driver", arguments
+        )
+        return made.run(build, folder, placement)[0]
+
+    whole = play(tmp_path / "whole", Placement(1, 0, "slabs"), "")
+    split = Placement(3, 3, division, "separate", memory="1 MiB")
+    results = play(tmp_path / "split", split, IN_PARALLEL)
+    alone, held = joined(whole, 1), joined(results, 3)
+    assert alone["busy"] == 1 and held["busy"] == (1 if division == "sparse" else 3)
+    assert np.array_equal(held["point.charge"], np.sort(frame["charge"].ravel()))
+    for key in alone:
+        assert key == "busy" or np.array_equal(alone[key], held[key]), key
+    picture = f"look/{RANKS.stem}.0.png"
+    assert different_pixels(whole / picture, results / picture) <= 20
+
+
+@with_paraview
+@needs_time
+def test_two_scripts_share_a_process(build, tmp_path):
+    """One of them fails, and the other continues; a third reads another mesh."""
+    frame, catalogue, _ = particles()
+    other = tmp_path / "other.py"
+    other.write_text(RANKS.read_text())
+    failing = tmp_path / "failing.py"
+    failing.write_text("def catalyst_execute(info):\n    raise ValueError('no such view')\n")
+    told = "".join(
+        f"  {name}: {{stages: [catalyst: {{script: '{script}', fields: [charge], "
+        f"position: position{IN_PARALLEL}}}]}}\n"
+        for name, script in [("failing", failing), ("first", RANKS), ("second", other)]
+    )
+    made = Scene("items", [frame], catalogue, f"analyses:\n{told}", "trajectory_driver")
+    results, _ = made.run(build, tmp_path, Placement(2, 2, "slabs", "separate", memory="1 MiB"))
+    first, second = joined(results, 2, "first"), joined(results, 2, "second", "other")
+    assert np.array_equal(first["point.charge"], np.sort(frame["charge"]))
+    for key in first:
+        assert np.array_equal(first[key], second[key]), key
+    report = json.loads((results / "report.json").read_text())
+    disabled = {a["name"]: a["disabled"] is not None for a in report["analyses"]}
+    assert disabled == {"failing": True, "first": False, "second": False}
