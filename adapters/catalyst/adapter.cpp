@@ -6,9 +6,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
-#include <limits>
+#include <cstdlib>
 #include <pillion/error.hpp>
 
 #include "agreement.hpp"
@@ -33,15 +32,30 @@ OptionsHandle make_options(const Options& wanted) {
   return options;
 }
 
-/// Begins MPI for a program that does without it; such a program is a run of its own.
-bool begin_mpi() {
-  int initialized = 0, finalized = 0, provided = 0;
-  MPI_Initialized(&initialized);
+bool is_mpi_finalized() {
+  int finalized = 0;
   MPI_Finalized(&finalized);
-  if (finalized != 0)
+  return finalized != 0;
+}
+
+/// Also if no session could be opened, for launchers blame a process that ends without it.
+void end_mpi() {
+  if (!is_mpi_finalized()) MPI_Finalize();
+}
+
+/// Begins MPI for a program that does without it; such a program is a run of its own.
+bool begin_mpi(const Options& options) {
+  int initialized = 0, provided = 0;
+  MPI_Initialized(&initialized);
+  if (is_mpi_finalized())
     throw Error(ErrorCode::State, "catalyst_initialize was called after MPI_Finalize");
   if (initialized != 0) return false;
+  if (options.communicator)
+    throw Error(ErrorCode::State,
+                "the program passes 'catalyst/mpi_comm', but has not called MPI_Init with the "
+                "MPI library that Pillion was built with");
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided);
+  std::atexit(end_mpi);
   return true;
 }
 
@@ -57,13 +71,7 @@ Description description_of(const Node& params) {
 }
 
 MPI_Comm communicator_of(const Options& options, bool owns_mpi) {
-  if (options.communicator) {
-    if (owns_mpi)
-      throw Error(ErrorCode::State,
-                  "the program passes 'catalyst/mpi_comm', but has not called MPI_Init with the "
-                  "MPI library that Pillion was built with");
-    return MPI_Comm_f2c(static_cast<MPI_Fint>(*options.communicator));
-  }
+  if (options.communicator) return MPI_Comm_f2c(static_cast<MPI_Fint>(*options.communicator));
   return owns_mpi ? MPI_COMM_SELF : MPI_COMM_WORLD;
 }
 
@@ -73,7 +81,7 @@ void warn(const std::string& text) {
   std::fputs(fmt::format("pillion: warning: {}\n", text).c_str(), stderr);
 }
 
-Adapter::Adapter(const Options& wanted) : levels_(wanted.levels), owns_mpi_(begin_mpi()) {
+Adapter::Adapter(const Options& wanted) : levels_(wanted.levels), owns_mpi_(begin_mpi(wanted)) {
   const MPI_Comm given = communicator_of(wanted, owns_mpi_);
   MPI_Comm_rank(given, &rank_);
   const auto options = make_options(wanted);
@@ -94,12 +102,10 @@ Adapter::Adapter(const Options& wanted) : levels_(wanted.levels), owns_mpi_(begi
 }
 
 Adapter::~Adapter() {
-  int finalized = 0;
-  MPI_Finalized(&finalized);
-  if (finalized != 0) return;
+  if (is_mpi_finalized()) return;
   if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
   if (session_ != nullptr) pillion_close(session_);
-  if (owns_mpi_) MPI_Finalize();
+  if (owns_mpi_) end_mpi();
 }
 
 template <class F>
@@ -127,19 +133,10 @@ std::set<std::string> Adapter::used_fields() const {
   return used;
 }
 
-void Adapter::offer_catalogue(const Plan& plan, const Node& params) {
-  std::string catalogue = catalogue_of(plan);
-  if (const auto scalars = params.find("catalyst/pillion/scalars")) {
-    catalogue += "scalars:\n";
-    for (const auto& scalar : scalars->children())
-      catalogue += fmt::format("  {}: {{}}\n", scalar.name());
-  }
-  check(pillion_offer_catalogue(session_, catalogue.c_str()));
-  check_agreed(pillion_configure(session_));
-}
-
 bool Adapter::begin(const Node& params, const Description& description) {
-  const Facts facts = agree(facts_of(description), comm_);
+  Facts mine = facts_of(description);
+  for (const auto& [name, value] : scalars_of(params)) mine.scalars.insert(name);
+  const Facts facts = agree(std::move(mine), comm_);
   if (facts.meshes.empty() && facts.faults.empty()) return false;
   auto plan = plan_of(facts, levels_);
   if (rank_ == 0)
@@ -147,53 +144,59 @@ bool Adapter::begin(const Node& params, const Description& description) {
   if (plan.is_empty())
     throw Error(ErrorCode::Sharing,
                 fmt::format("no mesh is left for Pillion: {}", plan.warnings.front()));
-  offer_catalogue(plan, params);
+  check(pillion_offer_catalogue(session_, catalogue_of(plan).c_str()));
+  check_agreed(pillion_configure(session_));
   sharing_ = std::make_unique<Sharing>(session_, std::move(plan));
   sharing_->set_coordinates();
   return true;
 }
 
-/// The bounds of positions, on all ranks; the last one lies inside.
-pillion_domain Adapter::bounds_of(const Key& key, const Description& description) const {
-  // Upper bounds go with the other sign, so that one reduction finds both.
-  std::array<double, 6> bounds;
-  bounds.fill(std::numeric_limits<double>::max());
-  for (const auto& part : description.parts) {
-    if (part.key != key) continue;
-    for (size_t d = 0; d < part.coordinates.size(); ++d)
-      for (int64_t i = 0; i < part.coordinates[d].count; ++i) {
-        const double x = part.coordinates[d].real(i);
-        bounds[d] = std::min(bounds[d], x);
-        bounds[3 + d] = std::min(bounds[3 + d], -x);
-      }
-  }
-  MPI_Allreduce(MPI_IN_PLACE, bounds.data(), 6, MPI_DOUBLE, MPI_MIN, comm_);
-  pillion_domain domain{};
-  for (size_t d = 0; d < 3; ++d) {
-    const bool is_known = bounds[d] < std::numeric_limits<double>::max();
-    domain.lo[d] = is_known ? bounds[d] : 0;
-    const double extent = is_known ? -bounds[3 + d] - bounds[d] : 0;
-    domain.hi[d] = domain.lo[d] + (extent > 0 ? extent * (1 + 1e-9) : 1);
-  }
-  return domain;
+std::map<std::string, double> Adapter::scalars_of(const Node& params) {
+  std::map<std::string, double> out;
+  const auto scalars = params.find("catalyst/pillion/scalars");
+  if (!scalars) return out;
+  for (const auto& scalar : scalars->children())
+    attempt([&] { out.emplace(plain(scalar.name()), scalar.real()); });
+  return out;
 }
 
+std::optional<pillion_domain> Adapter::given_domain(const Node& params, const Key& key) {
+  std::optional<pillion_domain> out;
+  const auto domains = params.find("catalyst/pillion/domains");
+  const auto domain = domains ? domains->find(key.channel.c_str()) : std::nullopt;
+  if (domain) attempt([&] { out = read_domain(*domain); });
+  return out;
+}
+
+// Where every rank has given a domain at first, no rank waits for others.
 void Adapter::set_domains(const Node& params, const Description& description) {
-  const auto given = params.find("catalyst/pillion/domains");
   for (const auto& [key, mesh] : sharing_->plan().meshes) {
     if (mesh.kind != PILLION_PARTICLES) continue;
-    const auto of_channel = given ? given->find(key.channel.c_str()) : std::nullopt;
-    const pillion_domain domain =
-        of_channel ? read_domain(*of_channel) : bounds_of(key, description);
-    check(pillion_set_domain(session_, mesh.name.c_str(), &domain));
+    auto domain = given_domain(params, key);
+    if (!given_by_all_.contains(key)) {
+      const auto agreed = agree_on_domain(domain, bounds_of(key, description), comm_);
+      domain = agreed.domain;
+      if (agreed.is_given_by_all) given_by_all_.insert(key);
+    }
+    attempt([&] {
+      if (!domain)
+        refuse(fmt::format("'catalyst/pillion/domains/{}' is missing, and was there at first",
+                           key.channel));
+      check(pillion_set_domain(session_, mesh.name.c_str(), &*domain));
+    });
   }
 }
 
-void Adapter::set_scalars(const Node& params) {
-  const auto scalars = params.find("catalyst/pillion/scalars");
-  if (!scalars) return;
-  for (const auto& scalar : scalars->children())
-    check(pillion_set_scalar(session_, scalar.name().c_str(), scalar.real()));
+// What fails on one rank alone is a warning there, and the rank still comes to where others wait.
+std::vector<std::string> Adapter::share(const Node& params, const Description& description) {
+  for (const auto& [name, value] : scalars_of(params))
+    attempt([&, &name = name, &value = value] {
+      check(pillion_set_scalar(session_, name.c_str(), value));
+    });
+  set_domains(params, description);
+  std::vector<std::string> faults;
+  attempt([&] { faults = sharing_->share(description, used_fields()); });
+  return faults;
 }
 
 void Adapter::first_step(const Node& params, const StepAndTime& at) {
@@ -205,9 +208,10 @@ void Adapter::first_step(const Node& params, const StepAndTime& at) {
     if (rank_ == 0) warn_once("no rank has passed a mesh in 'catalyst/channels' yet");
     return;
   }
-  set_scalars(params);
-  set_domains(params, description);
-  (void)sharing_->share(description, used_fields());
+  Facts wrong;
+  for (const auto& text : share(params, description)) wrong.faults.insert({{}, "", text});
+  wrong = agree(std::move(wrong), comm_);
+  if (!wrong.faults.empty()) throw Error(ErrorCode::Sharing, wrong.faults.begin()->text);
   check_agreed(pillion_step(session_, at.step, at.time));
   is_off_ = false;
 }
@@ -216,15 +220,13 @@ void Adapter::later_step(const Node& params, const StepAndTime& at) {
   int32_t is_due = 0;
   check(pillion_is_due(session_, at.step, at.time, &is_due));
   if (is_due == 0) return;
-  const Description description = description_of(params);
-  set_scalars(params);
-  set_domains(params, description);
-  for (const auto& fault : sharing_->share(description, used_fields())) warn_once(fault);
+  for (const auto& fault : share(params, description_of(params))) warn_once(fault);
 }
 
 void Adapter::execute(const Node& params) {
   if (session_ == nullptr || is_off_) return;
-  const StepAndTime at = read_step(params, next_);
+  StepAndTime at{next_, static_cast<double>(next_)};
+  attempt([&] { at = read_step(params, next_); });
   next_ = at.step + 1;
   if (sharing_ == nullptr) {
     first_step(params, at);
@@ -238,6 +240,8 @@ void Adapter::execute(const Node& params) {
 }
 
 void Adapter::finalize() {
+  // MPI_Finalize has closed the session of a program that is as late.
+  if (is_mpi_finalized()) return;
   if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
   if (session_ != nullptr) check(pillion_close(std::exchange(session_, nullptr)));
 }
@@ -248,7 +252,8 @@ void Adapter::results(const ConduitApi& api, RawNode* params) {
   check(pillion_get_progress(session_, &progress));
   put_progress(progress, api, params);
   // Every rank gets what rank 0 read, so ranks cannot differ.
-  const std::string mine = rank_ == 0 ? last_rows(pillion_report_path(session_)) : std::string();
+  std::string mine = "{}";
+  if (rank_ == 0) attempt([&] { mine = last_rows(pillion_report_path(session_)); });
   put_rows(broadcast(mine, comm_), api, params);
 }
 

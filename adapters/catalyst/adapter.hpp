@@ -7,10 +7,13 @@
 #include <pillion/pillion.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <pillion/error.hpp>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "options.hpp"
 #include "sharing.hpp"
@@ -32,29 +35,33 @@ class Adapter {
   Adapter& operator=(const Adapter&) = delete;
   ~Adapter();
 
-  /// Offers a step. [collective] Throws Error if the session cannot begin; after the first step
-  /// never.
+  /// Offers a step. [collective] Throws Error, the same on every rank, if the session cannot begin;
+  /// after the first step never.
   void execute(const Node& params);
   /// Ends the session. [collective]
   void finalize();
   /// Puts progress and the last rows of tables into the node of catalyst_results. [collective]
   void results(const ConduitApi& api, RawNode* params);
+  /// Among the simulation's ranks.
+  [[nodiscard]] int rank() const { return rank_; }
   /// Whether it has begun MPI, for a program that does without.
   [[nodiscard]] bool owns_mpi() const { return owns_mpi_; }
 
  private:
   void first_step(const Node& params, const StepAndTime& at);
-  /// Shares what is due. May fail on one rank alone.
+  /// Shares what is due. [collective]
   void later_step(const Node& params, const StepAndTime& at);
-  /// For what may fail after the first step, which is a warning.
+  /// Scalars, domains and fields. Returns a sentence for each thing that does not fit. [collective]
+  std::vector<std::string> share(const Node& params, const Description& description);
+  /// For what may fail on one rank, or after the first step, which is a warning.
   template <class F>
   void attempt(F&& body);
-  /// Makes the catalogue of what all ranks have. False if none has a mesh.
+  /// Makes the catalogue of what all ranks have. False if none has a mesh. [collective]
   bool begin(const Node& params, const Description& description);
-  void offer_catalogue(const Plan& plan, const Node& params);
-  void set_scalars(const Node& params);
+  /// By the names that the catalogue has.
+  [[nodiscard]] std::map<std::string, double> scalars_of(const Node& params);
+  [[nodiscard]] std::optional<pillion_domain> given_domain(const Node& params, const Key& key);
   void set_domains(const Node& params, const Description& description);
-  [[nodiscard]] pillion_domain bounds_of(const Key& key, const Description& description) const;
   void warn_once(const std::string& text);
   [[nodiscard]] std::set<std::string> used_fields() const;
 
@@ -66,6 +73,7 @@ class Adapter {
   bool is_off_ = false;               ///< after a failure
   int64_t next_ = 0;                  ///< the step if the simulation gives none
   std::set<std::string> warned_;
+  std::set<Key> given_by_all_;  ///< meshes of particles whose domain every rank has given
   bool owns_mpi_ = false;
 };
 

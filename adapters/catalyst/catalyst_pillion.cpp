@@ -32,24 +32,35 @@ void print(const char* call, const char* problem) {
   std::fputs(fmt::format("pillion: error: {}: {}\n", call, problem).c_str(), stderr);
 }
 
-bool is_first_rank() {
+/// Of the simulation's, which need not have the first rank of the job.
+bool is_first_rank(const RawNode* params) {
+  if (adapter != nullptr) return adapter->rank() == 0;
   int initialized = 0, finalized = 0, rank = 0;
   MPI_Initialized(&initialized);
   MPI_Finalized(&finalized);
-  if (initialized != 0 && finalized == 0) MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (initialized == 0 || finalized != 0) return true;
+  MPI_Comm comm = MPI_COMM_WORLD;
+  try {
+    const Node node(pillion::catalyst::loaded_conduit(), params);
+    if (const auto handle = pillion::catalyst::read_communicator(node))
+      comm = MPI_Comm_f2c(static_cast<MPI_Fint>(*handle));
+  } catch (const std::exception&) {
+    return true;  // better several times than never
+  }
+  MPI_Comm_rank(comm, &rank);
   return rank == 0;
 }
 
 /// Whatever goes wrong is printed and returned. Ranks agree on errors of Pillion, so one prints.
 template <class F>
-int guard(const char* call, F&& body) noexcept {
+int guard(const char* call, const RawNode* params, F&& body) noexcept {
   try {
     body();
     return ok;
   } catch (const pillion::catalyst::Reported& problem) {
     return first_failure + static_cast<int>(problem.code());
   } catch (const pillion::Error& problem) {
-    if (is_first_rank()) print(call, problem.what());
+    if (is_first_rank(params)) print(call, problem.what());
     return first_failure + static_cast<int>(problem.code());
   } catch (const std::exception& problem) {
     print(call, problem.what());
@@ -69,7 +80,7 @@ void record(const char* function, const RawNode* params) {
 }
 
 int initialize(const RawNode* params) {
-  return guard("catalyst_initialize", [&] {
+  return guard("catalyst_initialize", params, [&] {
     record("catalyst_stub_initialize", params);
     if (adapter != nullptr)
       throw pillion::Error(pillion::ErrorCode::State,
@@ -81,14 +92,14 @@ int initialize(const RawNode* params) {
 }
 
 int execute(const RawNode* params) {
-  return guard("catalyst_execute", [&] {
+  return guard("catalyst_execute", params, [&] {
     record("catalyst_stub_execute", params);
     if (adapter != nullptr) adapter->execute(Node(pillion::catalyst::loaded_conduit(), params));
   });
 }
 
 int finalize(const RawNode* params) {
-  return guard("catalyst_finalize", [&] {
+  return guard("catalyst_finalize", params, [&] {
     record("catalyst_stub_finalize", params);
     const auto last = std::move(adapter);
     if (last != nullptr) last->finalize();
@@ -96,7 +107,7 @@ int finalize(const RawNode* params) {
 }
 
 int about(RawNode* params) {
-  return guard("catalyst_about", [&] {
+  return guard("catalyst_about", params, [&] {
     using Function = int(RawNode*);
     const auto& api = pillion::catalyst::loaded_conduit();
     if (auto* of_catalyst =
@@ -108,7 +119,7 @@ int about(RawNode* params) {
 }
 
 int results(RawNode* params) {
-  return guard("catalyst_results", [&] {
+  return guard("catalyst_results", params, [&] {
     if (adapter != nullptr) adapter->results(pillion::catalyst::loaded_conduit(), params);
   });
 }

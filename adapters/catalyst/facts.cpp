@@ -176,6 +176,7 @@ Facts facts_of(const Description& description) {
 
 void merge(Facts& into, const Facts& from) {
   for (const auto& [key, mesh] : from.meshes) add(into, key, mesh);
+  into.scalars.insert(from.scalars.begin(), from.scalars.end());
   for (const auto& fault : from.faults) add_fault(into, fault);
 }
 
@@ -234,13 +235,14 @@ std::string to_text(const Facts& facts) {
   for (const auto& fault : facts.faults)
     faults.push_back({to_json(fault.key), fault.field, fault.text});
   // Names come from the simulation, and may not be UTF-8.
-  return json({{"meshes", meshes}, {"faults", faults}})
+  return json({{"meshes", meshes}, {"scalars", facts.scalars}, {"faults", faults}})
       .dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 Facts read_facts(const std::string& text) {
   const json from = json::parse(text);
   Facts facts;
+  facts.scalars = from.at("scalars").get<std::set<std::string>>();
   for (const auto& entry : from.at("meshes"))
     facts.meshes[key_from(entry.at(0))] = mesh_from(entry.at(1));
   for (const auto& entry : from.at("faults"))

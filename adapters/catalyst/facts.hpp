@@ -45,7 +45,8 @@ struct MeshFacts {
 
 struct Facts {
   std::map<Key, MeshFacts> meshes;
-  std::set<Fault> faults;  ///< at most one for each mesh, and for each field
+  std::set<std::string> scalars;  ///< by the names that the catalogue has
+  std::set<Fault> faults;         ///< at most one for each mesh, and for each field
 };
 
 Facts facts_of(const Description& description);

@@ -51,6 +51,12 @@ bool is_set(const char* variable) {
 
 }  // namespace
 
+std::optional<int64_t> read_communicator(const Node& params) {
+  for (const char* path : {"catalyst/mpi_comm", "mpi_comm"})
+    if (const auto handle = params.find(path)) return handle->integer();
+  return {};
+}
+
 Options read_options(const Node& params) {
   Options options;
   if (const auto file = params.find("catalyst/pillion/file")) options.file = file->text();
@@ -69,9 +75,7 @@ Options read_options(const Node& params) {
     throw Error(ErrorCode::Configuration,
                 fmt::format("the session's ranks are '{}'; set 'communicator' or 'world'", text));
   options.is_in_world = text == "world";
-  for (const char* path : {"catalyst/mpi_comm", "mpi_comm"})
-    if (const auto handle = params.find(path); handle && !options.communicator)
-      options.communicator = handle->integer();
+  options.communicator = read_communicator(params);
   // The library itself reads that variable.
   if (options.file.empty() && !is_set("PILLION_CONFIGURATION"))
     throw Error(ErrorCode::Configuration,

@@ -26,6 +26,9 @@ struct Options {
 /// `params` is the node of catalyst_initialize. Throws Error if it names no file.
 Options read_options(const Node& params);
 
+/// The Fortran handle of the simulation's communicator, if `params` has one.
+std::optional<int64_t> read_communicator(const Node& params);
+
 /// The step and the time of a node of catalyst_execute. Without a step it is `next`.
 struct StepAndTime {
   int64_t step = 0;

@@ -18,14 +18,6 @@ namespace {
 /// Along an axis.
 constexpr double most_cells = 1e12;
 
-/// A name that conditions, YAML and files can have.
-std::string plain(std::string name) {
-  for (char& c : name)
-    if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'))
-      c = '_';
-  return name.empty() ? "_" : name;
-}
-
 std::string unused(std::string name, std::set<std::string>& taken) {
   std::string out = name;
   for (int number = 2; !taken.insert(out).second; ++number)
@@ -193,8 +185,16 @@ void name_fields(Plan& plan) {
 
 }  // namespace
 
+std::string plain(std::string name) {
+  for (char& c : name)
+    if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'))
+      c = '_';
+  return name.empty() ? "_" : name;
+}
+
 Plan plan_of(const Facts& facts, int64_t levels) {
   Plan plan;
+  plan.scalars = facts.scalars;
   std::set<std::string> taken, shown;
   for (const auto& fault : facts.faults) {
     const auto fits = [&](const auto& mesh) { return mesh.first == fault.key; };
@@ -282,7 +282,8 @@ std::string entry_of(const PlannedMesh& mesh, const FieldFacts& field) {
 }  // namespace
 
 std::string catalogue_of(const Plan& plan) {
-  std::string meshes, fields;
+  std::string meshes, fields, scalars;
+  for (const auto& name : plan.scalars) scalars += fmt::format("  {}: {{}}\n", name);
   for (const auto& [key, mesh] : plan.meshes) {
     meshes += fmt::format("  {}: {}\n", mesh.name, entry_of(mesh));
     for (const auto& [name, field] : mesh.fields)
@@ -293,7 +294,8 @@ std::string catalogue_of(const Plan& plan) {
                                mesh.units};
     fields += fmt::format("  {}: {}\n", mesh.positions, entry_of(mesh, positions));
   }
-  return fmt::format("meshes:\n{}fields:{}\n{}", meshes, fields.empty() ? " {}" : "", fields);
+  return fmt::format("meshes:\n{}fields:{}\n{}{}{}", meshes, fields.empty() ? " {}" : "", fields,
+                     scalars.empty() ? "" : "scalars:\n", scalars);
 }
 
 namespace {

@@ -37,8 +37,13 @@ struct PlannedMesh {
   std::map<std::string, PlannedField> fields;  ///< by the simulation's names
 };
 
+/// The name in the catalogue of what the simulation calls `name`: one that conditions, YAML and
+/// files can have.
+std::string plain(std::string name);
+
 struct Plan {
   std::map<Key, PlannedMesh> meshes;
+  std::set<std::string> scalars;
   std::vector<std::string> warnings;  ///< a sentence for each thing that is left out
   [[nodiscard]] bool is_empty() const { return meshes.empty(); }
 };
@@ -46,7 +51,7 @@ struct Plan {
 /// Meshes with nesting sets get room for `levels` levels, if that is more than they have.
 Plan plan_of(const Facts& facts, int64_t levels = 1);
 
-/// Meshes and fields as pillion_offer_catalogue takes them.
+/// Meshes, fields and scalars as pillion_offer_catalogue takes them.
 std::string catalogue_of(const Plan& plan);
 
 /// Where a part that is a box lies: cells of a level, without its ghosts.

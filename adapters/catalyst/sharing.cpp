@@ -73,7 +73,7 @@ std::vector<std::string> Sharing::share(const Description& description,
   tables_.clear();
   faults_.clear();
   for (const auto& [key, mesh] : plan_.meshes) {
-    Blocks blocks{.mesh = mesh, .parts = {}, .places = {}};
+    Blocks blocks{.mesh = mesh, .parts = {}, .places = {}, .faults = {}};
     find(description, key, blocks);
     share_mesh(blocks, used);
   }
@@ -82,6 +82,7 @@ std::vector<std::string> Sharing::share(const Description& description,
 
 void Sharing::find(const Description& description, const Key& key, Blocks& blocks) {
   for (const auto& fault : description.faults) {
+    if (fault.key == key && !fault.field.empty()) blocks.faults.emplace(fault.field, fault.text);
     if (!fault.covers(key)) continue;
     note(fault.text);
     blocks.is_faulty = true;
@@ -182,8 +183,10 @@ void Sharing::share_field(const Blocks& blocks, const std::string& name,
     if (is_box) share_box(blocks, n, name, *values);
     else share_items(blocks, n, name, *values, type);
   }
+  const auto fault = original == nullptr ? blocks.faults.end() : blocks.faults.find(*original);
+  if (fault != blocks.faults.end()) note(fault->second);
   // With a block that cannot be, Pillion leaves the publication out, on all ranks.
-  if (blocks.is_faulty)
+  if (blocks.is_faulty || fault != blocks.faults.end())
     pillion_share_particles_typed(session_, name.c_str(), static_cast<int32_t>(blocks.parts.size()),
                                   -1, nullptr, 0);
   check(pillion_end_blocks(session_, name.c_str()));

@@ -6,6 +6,7 @@
 #include <pillion/pillion.h>
 
 #include <deque>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -35,6 +36,7 @@ class Sharing {
     std::vector<const Part*> parts;
     std::vector<Place> places;  ///< of boxes
     bool is_faulty = false;
+    std::map<std::string, std::string> faults;  ///< of single fields, by the simulation's names
   };
   /// Values of a field, and which of them are shared: all if `chosen` is empty.
   struct Values {

@@ -7,7 +7,8 @@
 // the environment: the second step waits until the file AWAITED is there; FIRST is the first step;
 // CHECKPOINT is a folder to save to in the last step, RESTART one to resume from; LEVELS is a
 // number of levels to announce; with ADDRESSES it prints where two fields are; with SPLIT the
-// simulation's ranks are those of a split of the world.
+// simulation's ranks are those of a split of the world, with OUTSIDE all but the first; MISTAKE
+// names a mistake that one rank makes. The kind without_mpi is a program that only begins and ends.
 #include <mpi.h>
 #include <unistd.h>
 
@@ -227,7 +228,11 @@ void write_wrong(const std::string& kind, const Domain& domain, Writer& out, Nod
   if (kind == "uneven" && is_last) grid.size = width / 1.5;
   out.uniform(grid);
   out.fields(grid.centres(), grid.points());
-  if (kind == "displaced" && step == 1 && is_last)
+  if (kind == "thin" && step == 1 && is_last) {
+    mesh["fields/single"].remove("values");
+    mesh["fields/single/values"].set(std::vector<float>(3));
+  }
+  if ((kind == "misplaced" || (kind == "displaced" && step == 1)) && is_last)
     mesh["coordsets/coords/origin/y"].set_float64(origin[1] + 0.1);
   if (kind == "cylindrical") mesh["coordsets/coords/origin/r"].set_float64(0);
   if (kind == "basis") mesh["fields/apart"].remove("association");
@@ -278,18 +283,31 @@ void put_channel(Node&& channel, const std::string& kind, int first, int domains
     }
     return;
   }
-  static const std::vector<std::string> wrong = {"broken",      "displaced", "overlap", "uneven",
-                                                 "cylindrical", "basis",     "short",   "differs"};
+  static const std::vector<std::string> wrong = {"broken", "displaced",   "misplaced", "overlap",
+                                                 "uneven", "cylindrical", "basis",     "short",
+                                                 "thin",   "differs"};
   const bool is_wrong = std::find(wrong.begin(), wrong.end(), kind) != wrong.end();
   channel["type"] = kind == "files" ? "ioss" : "mesh";
   for (int d = first; d < first + domains; ++d) {
-    if (kind == "holes" && d == all / 2) continue;
+    if ((kind == "holes" || kind == "thin") && d == all / 2) continue;
     auto mesh = domains == 1 ? channel["data"] : channel["data"]["domain_" + std::to_string(d)];
     Writer out(mesh, memory, step);
     if (is_wrong) write_wrong(kind, {d, all}, out, same(mesh), step);
     else if (kind == "skin") with_skin(out, same(mesh), sheared(Domain{d, all}.slab()));
     else write(kind == "files" ? "uniform" : kind, {d, all}, out);
   }
+}
+
+/// What the other ranks do not do.
+void make_mistake(const std::string& mistake, Node& node, int step, int rank) {
+  const Node pillion = same(node["catalyst/pillion"]);
+  if (mistake == "scalar" && rank == 1) same(pillion)["scalars/dt"] = "small";
+  if (mistake == "scalars" && rank == 1) same(pillion).remove("scalars");
+  if (mistake == "step" && rank == 1 && step > 0) node["catalyst/state/timestep"] = "small";
+  const bool is_whole = mistake == "domain" && rank == 0;
+  if (is_whole || (mistake == "half a domain" && rank == 1))
+    same(pillion)["domains/grid/lo"].set(std::vector<double>(3, -8));
+  if (is_whole) same(pillion)["domains/grid/hi"].set(std::vector<double>(3, 8));
 }
 
 /// The simulation continues in any case, and ends as if nothing had happened.
@@ -313,17 +331,29 @@ void await(int step, int rank, MPI_Comm comm) {
   MPI_Barrier(comm);
 }
 
+int without_mpi(const char* configuration) {
+  Node start, end;
+  start["catalyst/scripts/analyses"] = configuration;
+  report("initialize", catalyst_initialize(conduit_cpp::c_node(&start)));
+  report("finalize", catalyst_finalize(conduit_cpp::c_node(&end)));
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
   if (argc < 5) return 2;
+  if (std::strcmp(argv[1], "without_mpi") == 0) return without_mpi(argv[4]);
+  MPI_Init(&argc, &argv);
   const std::string kind = argv[1];
   const int steps = std::atoi(argv[2]), domains = std::atoi(argv[3]);
   const auto variable = [](const char* name) { return std::getenv(name); };
   MPI_Comm comm = MPI_COMM_WORLD;
-  if (variable("SPLIT") != nullptr) MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &comm);
   int rank = 0, ranks = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const bool is_outside = variable("OUTSIDE") != nullptr && rank == 0;
+  if (variable("SPLIT") != nullptr) MPI_Comm_split(MPI_COMM_WORLD, is_outside ? 1 : 0, 0, &comm);
+  if (is_outside) return MPI_Barrier(MPI_COMM_WORLD), MPI_Finalize();
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &ranks);
   // With the first letter in upper case the first rank has no domain.
@@ -353,13 +383,16 @@ int main(int argc, char** argv) {
     if (place >= 0)
       put_channel(node["catalyst/channels/grid"], name, place * domains, domains, workers * domains,
                   memory, step);
+    if (const char* mistake = variable("MISTAKE")) make_mistake(mistake, node, step, rank);
     report("execute", catalyst_execute(conduit_cpp::c_node(&node)));
     if (argc > 5) show_result(argv[5], step, rank);
   }
   Node end;
+  const bool is_late = variable("LATE") != nullptr;
+  if (is_late) MPI_Finalize();
   report("finalize", catalyst_finalize(conduit_cpp::c_node(&end)));
   if (variable("SPLIT") != nullptr) MPI_Barrier(MPI_COMM_WORLD);
-  MPI_Finalize();
+  if (!is_late) MPI_Finalize();
   std::printf("the simulation has ended\n");
   return 0;
 }

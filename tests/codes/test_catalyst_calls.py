@@ -104,6 +104,15 @@ def test_a_fault_of_one_domain_costs_the_publication_alone(build, meshes, tmp_pa
     assert dropped(tmp_path) == STEPS - len(steps)
 
 
+def test_a_field_of_one_domain_that_fails_costs_the_publication(build, meshes, tmp_path):
+    """Also where cells may be missing, so that those of the domain are not missed."""
+    configure(tmp_path, "      - statistics: {fields: [single]}\n")
+    done = run_meshes(build, meshes, tmp_path, "thin", 2, 2)
+    assert "fields/single' has 3 values, and" in done.stderr
+    assert read_table(tmp_path / "results/a/statistics_single.csv")["step"].tolist() == [0, 2]
+    assert dropped(tmp_path) == 1
+
+
 def test_levels_that_come_later_have_room_if_announced(build, meshes, tmp_path):
     done = only_run(build, meshes, tmp_path, "growing", stage("at_cells"), env={"LEVELS": 3})
     assert "warning" not in done.stderr
@@ -130,6 +139,15 @@ def test_data_that_are_no_mesh_are_refused_in_words(build, meshes, tmp_path, kin
     assert not (tmp_path / "results").exists()
 
 
+def test_a_domain_that_does_not_fit_at_first_is_named(build, meshes, tmp_path):
+    done = only_run(build, meshes, tmp_path, "misplaced", STATISTICS)
+    words = (
+        "catalyst_execute: 'catalyst/channels/grid/data/topologies/topo' begins at 2.1, which is"
+    )
+    assert done.stderr.count(words) == 1
+    assert done.stdout.count("execute: status 203") == 2
+
+
 @pytest.mark.parametrize(
     ("kind", "words", "left"),
     [
@@ -145,6 +163,32 @@ def test_a_field_that_cannot_be_taken_is_left_out(build, meshes, tmp_path, kind,
     expect_means(tmp_path, left, range(STEPS))
 
 
+@pytest.mark.parametrize(
+    ("kind", "mistake", "words"),
+    [
+        ("uniform", "scalar", "'catalyst/pillion/scalars/dt' must hold numbers"),
+        ("points", "scalar", "'catalyst/pillion/scalars/dt' must hold numbers"),
+        ("uniform", "scalars", ""),
+        ("uniform", "step", ""),
+        ("points", "domain", ""),
+        ("points", "half a domain", "'catalyst/pillion/domains/grid/hi' is missing"),
+    ],
+)
+def test_a_mistake_of_one_rank_keeps_no_other_waiting(
+    build, meshes, tmp_path, kind, mistake, words
+):
+    done = only_run(build, meshes, tmp_path, kind, STATISTICS, env={"MISTAKE": mistake})
+    assert words in done.stderr
+    assert done.stdout.count("the simulation has ended") == 2
+    expect_means(tmp_path, "apart", range(STEPS), SHEARED if kind == "points" else MEAN)
+
+
+def test_finalize_after_mpi_does_no_harm(build, meshes, tmp_path):
+    done = only_run(build, meshes, tmp_path, "uniform", STATISTICS, env={"LATE": 1})
+    assert done.stdout.count("the simulation has ended") == 2, done.stderr
+    expect_means(tmp_path, "apart", range(STEPS))
+
+
 def test_mistakes_of_the_configuration_do_not_end_the_simulation(build, meshes, tmp_path):
     stages = "      - statistics: {fields: [pressure]}\n"
     done = only_run(build, meshes, tmp_path, "uniform", stages)
@@ -156,6 +200,20 @@ def test_mistakes_of_the_configuration_do_not_end_the_simulation(build, meshes, 
     done = run_meshes(build, meshes, tmp_path, "uniform")
     assert done.stdout.count("initialize: status 202") == 2
     assert "execute: status" not in done.stdout
+
+
+def test_mistakes_are_reported_where_the_code_has_not_the_first_rank(build, meshes, tmp_path):
+    env = {"SPLIT": 1, "OUTSIDE": 1, "PILLION_CATALYST_RANKS": "some"}
+    configure(tmp_path, STATISTICS)
+    done = run_meshes(build, meshes, tmp_path, "uniform", 3, env=env)
+    assert done.stdout.count("initialize: status") == 2
+    assert done.stderr.count("the session's ranks are 'some'") == 1
+
+
+def test_a_program_without_mpi_ends_well_if_nothing_could_be_opened(build, meshes, tmp_path):
+    """Launchers end a job of which a process ends between MPI_Init and MPI_Finalize."""
+    done = run_meshes(build, meshes, tmp_path, "without_mpi", 1)
+    assert "initialize: status 202" in done.stdout and "run.yaml" in done.stderr
 
 
 def test_placements_of_a_code_that_uses_all_ranks(build, meshes, tmp_path):
