@@ -44,6 +44,15 @@ void cs_user_extra_operations_finalize(cs_domain_t *domain) {
   bft_printf("user operations ran\\n");
 }
 """
+# Values from which the next step cannot be computed.
+USER_MISTAKE = """#include "cs_defs.h"
+#include "cs_headers.h"
+#include "cs_prototypes.h"
+void cs_user_extra_operations(cs_domain_t *domain) {
+  if (cs_glob_time_step->nt_cur == 4)
+    for (int i = 0; i < domain->mesh->n_cells; i++) CS_F_(vel)->val[3 * i] = 1e200 * (i % 2);
+}
+"""
 # Every boundary point follows a wave; code_saturne's equation for the mesh moves those between.
 USER_MOTION = """subroutine usalcl(itrale, nvar, nscal, icodcl, itypfb, ialtyb, impale, &
                   dt, rcodcl, xyzno0, disale)
@@ -106,6 +115,9 @@ CASES = {
         {"cs_user_mesh.c": USER_MESH + USER_PERIODICITY},
         ("joined.msh",),
     ),
+    "diverging": Case(
+        "1-simple_junction/case1", STEPS, {"cs_user_extra_operations.c": USER_MISTAKE}
+    ),
     "rotor": Case(
         "1-simple_junction/case1",
         UNSTEADY
@@ -140,6 +152,7 @@ def environment(build: Path) -> dict[str, str]:
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
         "OMPI_MCA_rmaps_base_oversubscribe": "1",
         "OMPI_MCA_hwloc_base_binding_policy": "none",
+        "OMPI_MCA_mpi_yield_when_idle": "1",
         "PYTHONPATH": str(build / "python"),
     }
 

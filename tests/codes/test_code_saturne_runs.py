@@ -132,6 +132,17 @@ def test_sidecars_in_a_job_of_their_own(build, study):
     assert steps[-1] == 40 and len(steps) > 5
 
 
+def test_a_run_that_diverges_has_its_products(study):
+    """code_saturne writes what it can, and so does Pillion, before the error ends the program."""
+    text = configuration(["statistics: {fields: [temperature]}"], SIDECARS, every=1)
+    run = study.run("diverging", "run", 3, text, check=False)
+    assert "Error in calculation stage" in (run / "output").read_text()
+    assert "divergence" in (run / "error").read_text()
+    table = read_table(run / "results/a/statistics_temperature.csv")
+    assert table["step"].tolist() == [0, 1, 2, 3, 4]
+    assert (run / "results/report.json").exists()
+
+
 @pytest.mark.parametrize(("ranks", "head"), [(1, ""), (2, ""), (3, SIDECARS)])
 def test_mistakes_end_the_run_before_its_first_step(study, ranks, head):
     text = configuration(["statistics: {fields: [speed]}"], head)
