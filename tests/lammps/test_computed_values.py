@@ -12,7 +12,7 @@ from conftest import mpirun, read_table
 from datasets import read_raw
 from lammps_inputs import MIXTURE, RIDE
 from lammps_runs import configuration, lmp, read_dump, read_scalars
-from pillion.datasets.lammps_dumps import DumpField, frames_of, read_field
+from pillion.datasets.lammps_dumps import DumpField, frames_of, is_dump, read_field
 from pillion.errors import Error
 from test_edges import TILT
 
@@ -227,3 +227,37 @@ def test_boxes_of_dump_files(build, tmp_path):
     (tmp_path / "cut.dump").write_bytes(whole[:-100])
     with pytest.raises(Error, match="step 10 has not all of its atoms"):
         frames_of(tmp_path / "cut.dump")
+
+
+def test_binary_dump_files(build, tmp_path):
+    """Of two ranks and of several frames, against what LAMMPS's own text files have."""
+    columns = "id type xs ys zs vx vy vz"
+    text = MIXTURE + TILT
+    for name in ("text.dump", "frames.dump.bin"):
+        text += f"dump {name[0]} all custom 5 {name} {columns}\n"
+        text += f"dump_modify {name[0]} time yes units yes\n"
+    text += "dump_modify t format float %.17g\ndump a all atom 10 dump.atoms.bin\n"
+    lmp(build, tmp_path, text + "run 10\n", None, 2)
+    binary, wanted = tmp_path / "frames.dump.bin", tmp_path / "text.dump"
+    assert is_dump(binary.name) and is_dump("dump.atoms.bin")
+    pairs = list(zip(frames_of(binary), frames_of(wanted), strict=True))
+    assert [frame.step for frame, _ in pairs] == [0, 5, 10]
+    for frame, other in pairs:
+        assert (frame.count, frame.columns) == (other.count, other.columns)
+        assert frame.time == pytest.approx(other.time) and frame.parts == 2
+        assert frame.domain.periodic == other.domain.periodic
+        for name in ("lo", "hi", "tilt"):
+            one, two = getattr(frame.domain, name), getattr(other.domain, name)
+            np.testing.assert_allclose(one, two, rtol=1e-12, atol=1e-12)
+        for field in other.fields():
+            found, values = read_field(binary, frame, field), read_field(wanted, other, field)
+            assert found.dtype == values.dtype
+            np.testing.assert_array_equal(found, values, err_msg=field.name)
+    atoms = frames_of(tmp_path / "dump.atoms.bin")
+    assert [frame.step for frame in atoms] == [0, 10]
+    assert atoms[1].columns == ("id", "type", "xs", "ys", "zs") and atoms[1].time is None
+    whole = binary.read_bytes()
+    for cut, said in ((100, "step 10 has not all"), (len(whole) - 20, "it ends in the frame")):
+        (tmp_path / "cut.dump").write_bytes(whole[:-cut])
+        with pytest.raises(Error, match=said):
+            frames_of(tmp_path / "cut.dump")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Dump files of LAMMPS in text form (`dump atom`, `dump custom`), with one frame or many: where the
-frames are, which fields of Pillion their columns make, and reading these. LAMMPS's pages on the
-commands `dump` and `read_dump` describe the format.
+"""Dump files of LAMMPS (`dump atom`, `dump custom`), as text or binary, with one frame or many:
+where the frames are, which fields of Pillion their columns make, and reading these. LAMMPS's pages
+on the commands `dump` and `read_dump` describe the format.
 """
 
 import mmap
@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from pillion.datasets.kept import Kept
+from pillion.datasets.lammps_binary import BinaryHead, is_binary, read_binary
 from pillion.errors import Error
 from pillion.insitu.catalogue import Domain
 
@@ -57,6 +58,8 @@ class DumpFrame:
     domain: Domain
     begin: int  # of the atoms in the file, and their end, in bytes
     end: int
+    parts: int = 0  # of a binary file: one for each rank that wrote; 0 for text
+    order: str = ""  # of its bytes, as NumPy calls it
 
     def fields(self) -> list[DumpField]:
         """Columns that LAMMPS has under several numbers, such as `c_stress[1]`, are one field."""
@@ -84,7 +87,8 @@ def _type_of(columns: tuple[str, ...]) -> np.dtype:
 
 def is_dump(name: str) -> bool:
     """Whether a file is called as dump files mostly are."""
-    return name.startswith("dump.") or name.endswith((".dump", ".lammpstrj"))
+    plain = name.removesuffix(".bin")
+    return name.startswith("dump.") or plain.endswith((".dump", ".lammpstrj"))
 
 
 def frames_of(path: Path) -> tuple[DumpFrame, ...]:
@@ -135,7 +139,10 @@ _tables = _Tables()
 def _read_table(path: Path, frame: DumpFrame) -> np.ndarray:
     with open(path, "rb") as file:
         file.seek(frame.begin)
-        words = file.read(frame.end - frame.begin).split()
+        data = file.read(frame.end - frame.begin)
+    if frame.parts > 0:
+        return read_binary(data, frame.parts, frame.order, len(frame.columns))
+    words = data.split()
     shape = frame.count, len(frame.columns)
     if len(words) != shape[0] * shape[1]:
         raise Error(
@@ -154,12 +161,24 @@ def _read_table(path: Path, frame: DumpFrame) -> np.ndarray:
 def _read_frames(path: Path) -> tuple[DumpFrame, ...]:
     try:
         with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
-            return tuple(_scan(text))
+            return tuple(_scan_binary(text) if is_binary(text) else _scan(text))
     except (OSError, ValueError, IndexError, KeyError, UnicodeDecodeError) as error:
         raise Error(
-            f"'{path}' cannot be read: it is not a dump file of LAMMPS in text form, or cut short: "
-            f"{error}"
+            f"'{path}' cannot be read: it is not a dump file of LAMMPS, or cut short: {error}"
         ) from error
+
+
+def _scan_binary(data: mmap.mmap) -> list[DumpFrame]:
+    out: list[DumpFrame] = []
+    at = 0
+    while at < len(data):
+        head = BinaryHead(data, at)
+        flags = ["pp" if flag else "ff" for flag in head.flags]
+        domain = _domain(flags, head.bounds)
+        columns, place = head.columns, (head.at, head.end, head.ranks, head.order)
+        out.append(DumpFrame(head.step, head.time, head.count, columns, domain, *place))
+        at = head.end
+    return out
 
 
 def _scan(text: mmap.mmap) -> list[DumpFrame]:

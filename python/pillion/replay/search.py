@@ -72,7 +72,7 @@ def find_files(words: Iterable[str]) -> list[str]:
         else:
             raise Error(
                 f"'{word}' is neither .npy nor .h5, .hdf5, .vtkhdf, .idx, {_RAW}, .f00001, .dump, "
-                ".lammpstrj or a plotfile; convert it"
+                ".lammpstrj (these two also with .bin) or a plotfile; convert it"
             )
     return sorted(out)
 
