@@ -142,12 +142,13 @@ class Catalyst final : public stage::Stage {
     const TimeLimit limit(timeout_, too_long());
     if (!is_started_) start(step);
     step.agree();
-    expect_well(
-        call_python(python_, "execute",
-                    content_.message(step, false,
-                                     own_pipeline() + ", \"address\": " + text_of(values.data()) +
-                                         ", \"count\": " + std::to_string(values.size()))));
+    const std::string entries = own_pipeline() + ", \"address\": " + text_of(values.data()) +
+                                ", \"count\": " + std::to_string(values.size());
+    expect_well(call_python(python_, "execute", content_.message(step, false, entries)));
     step.agree();
+    expect_well(call_python(
+        python_, "compare",
+        "{\"peer\": " + std::to_string(step.peer()) + ", \"script\": " + json_text(script_) + "}"));
   }
   void prepare() {
     is_prepared_ = true;

@@ -21,6 +21,7 @@ from pillion_catalyst.pipeline import Pipeline
 SIGNALS = [signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGUSR1]
 
 pipelines: dict[int, Pipeline] = {}
+reported: set[str] = set()
 kept: list = []  # what ParaView needs for as long as any pipeline is there
 
 
@@ -103,6 +104,40 @@ def execute(message):
         memory = ctypes.c_double * message["count"]
         values = np.frombuffer(memory.from_address(message["address"]))
     pipelines[message["pipeline"]].execute(message, values)
+
+
+@answers
+def compare(message):
+    """Reports, once, ranges of colours that ParaView took from the data of each peer alone. [peers]
+
+    ParaView's ranks each run the script, and none asks the others for extremes.
+    """
+    from paraview import servermanager
+
+    tables = servermanager.ProxyManager().GetProxiesInGroup("lookup_tables")
+    points = {name: list(table.RGBPoints) for (name, _), table in tables.items()}
+    own = {name: (p[0], p[-4]) for name, p in points.items() if len(p) >= 4}
+    for name, ranges in differing(kept[0].allgather(own)).items():
+        if name in reported or message["peer"] != 0:
+            continue
+        reported.add(name)
+        field = name.split(".PVLookupTable")[0]
+        lo, hi = min(r[0] for r in ranges), max(r[1] for r in ranges)
+        print(
+            f"pillion: warning: stage 'catalyst': ranks draw '{field}' with different ranges of "
+            f"colours, since the script {message['script']} takes them from the data, and each "
+            f"rank has its own; set one behind the last ColorBy, for instance "
+            f"GetColorTransferFunction('{field}').RescaleTransferFunction({lo:g}, {hi:g})",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
+def differing(by_rank):
+    """Ranges by name, where ranks have several."""
+    names = {name for ranges in by_rank for name in ranges}
+    found = {name: {ranges[name] for ranges in by_rank if name in ranges} for name in names}
+    return {name: ranges for name, ranges in sorted(found.items()) if len(ranges) > 1}
 
 
 @answers

@@ -119,9 +119,10 @@ def test_pieces_show_what_the_whole_shows(build, tmp_path, ranks):
 
 class Interrupted:
     """A simulation that has published its first frame waits until the sidecars have ended, and then
-    plays the others. `more` sidecars may come when it has."""
+    plays the others. `more` sidecars may come then. Sidecars that make a file named `done` are told
+    to leave."""
 
-    def __init__(self, build, folder: Path, made: Scene, ranks: int, more: int = 0):
+    def __init__(self, build, folder: Path, made: Scene, ranks: int, more: int = 0, done: str = ""):
         run = new_run()
         placement = apart(ranks)
         arguments = [*made.prepare(folder, placement, run=run), "--meet", folder / "meet"]
@@ -132,6 +133,9 @@ class Interrupted:
             wait_for(lambda: here.exists() or playing.done(), "the driver publishes a frame")
             sidecars = SidecarJob(build, folder, run, ranks)
             try:
+                if done:
+                    wait_for((folder / "results" / "look" / done).exists, "the script runs")
+                    sidecars.process.terminate()
                 self.status = sidecars.process.wait(100)
                 self.log = sidecars.log.read_text()
                 others = SidecarJob(build, folder, run, more) if more else None
@@ -170,6 +174,20 @@ def test_a_crash_ends_the_sidecars_alone(build, tmp_path, ranks):
     assert run.done.returncode == 0 and run.report["run"]["steps"] == 3
     assert run.counts() == (2, 1), run.report
     assert sorted(p.name for p in (tmp_path / "results" / "look").iterdir()) == ["seen.4", "seen.5"]
+
+
+@with_paraview
+@needs_time
+def test_sidecars_leave_when_they_are_told(build, tmp_path):
+    """ParaView's libraries take signals for themselves."""
+    script = tmp_path / "script.py"
+    script.write_text(CRASH.replace("info.timestep == 3", "False"))
+    made = scene(script, IN_PARALLEL, steps=(3, 4, 5))
+    run = Interrupted(build, tmp_path, made, 1, more=2, done="seen.3")
+    assert run.status == 0 and "left the run" in run.log, run.log
+    assert run.done.returncode == 0 and run.counts() == (3, 0), run.report
+    seen = sorted(p.name for p in (tmp_path / "results" / "look").iterdir())
+    assert seen == ["seen.3", "seen.4", "seen.5"]
 
 
 @with_paraview
@@ -293,3 +311,64 @@ def test_two_scripts_share_a_process(build, tmp_path):
     report = json.loads((results / "report.json").read_text())
     disabled = {a["name"]: a["disabled"] is not None for a in report["analyses"]}
     assert disabled == {"failing": True, "first": False, "second": False}
+
+
+COLOURED = """
+from paraview.simple import ColorBy, CreateView, SaveScreenshot, Show, TrivialProducer
+
+data = TrivialProducer(registrationName="input")
+view = CreateView("RenderView")
+view.ViewSize = [80, 60]
+ColorBy(Show(data, view), ("CELLS", "density"))
+
+
+def catalyst_execute(info):
+    SaveScreenshot(f"view.{info.timestep}.png", view)
+"""
+
+
+@with_paraview
+@needs_time
+def test_colours_that_follow_from_a_part_of_the_data_are_reported(build, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(COLOURED)
+    made = scene(script, IN_PARALLEL)
+    made.run(build, tmp_path, apart(2))
+    log = (tmp_path / "attach.txt").read_text()
+    lo, hi = made.frames[0]["density"].min(), made.frames[0]["density"].max()
+    said = f"GetColorTransferFunction('density').RescaleTransferFunction({lo:g}, {hi:g})"
+    assert log.count("with different ranges of colours") == 1 and said in log
+    script.write_text(COLOURED.replace("def ", f"from paraview.simple import *\n{said}\ndef ", 1))
+    made.run(build, tmp_path / "set", apart(2))
+    assert "ranges of colours" not in (tmp_path / "set" / "attach.txt").read_text()
+
+
+@with_paraview
+@needs_time
+@pytest.mark.parametrize("kind", ["uniform", "rectilinear"])
+def test_peers_without_cells_take_part(build, tmp_path, kind):
+    """Three cells for four peers. VTK 9.2 crashes as it draws the volume of an empty rectilinear
+    grid."""
+    script = tmp_path / "script.py"
+    text = PIECES.read_text().replace(
+        'for name in ("density", "velocity")', 'for name in ["density"]'
+    )
+    text = text.replace("Volume", "Surface") if kind == "rectilinear" else text
+    script.write_text(text.replace("[2.2, 2, 12]", "[0.5, 0.5, 1.4]"))
+    grid = {
+        "uniform": "cells: [1, 1, 3], length: [1, 1, 3]",
+        "rectilinear": "coordinates: [[0, 1], [0, 1], [0, 1, 2, 3]]",
+    }[kind]
+    catalogue = f"""
+meshes: {{grid: {{kind: {kind}, {grid}}}}}
+fields: {{density: {{mesh: grid, type: float64}}}}
+"""
+    frame = Frame(3, 0, {"density": np.array([0.1, 0.7, -1.0])})
+    told = analysis(f"script: '{script}', fields: [density], parallel: true")
+    made = Scene("few", [frame], catalogue, told, "grid_driver", ("--cells", "1,1,3"))
+    results, _ = made.run(build, tmp_path, apart(4, simulation=1))
+    held = pieces(results, 3)
+    assert [int(piece["owned"].sum()) for piece in held].count(0) == 1
+    owned = np.concatenate([piece["density"][piece["owned"]] for piece in held])
+    assert np.array_equal(np.sort(owned), [-1, 0.1, 0.7])
+    assert np.concatenate([piece["total"] for piece in held]) == pytest.approx([-0.2])
