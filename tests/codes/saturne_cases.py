@@ -192,8 +192,8 @@ class Study:
     def run(
         self, key, name, ranks, text=None, *, restart=None, steps=None, check=True, **variables
     ):
-        """The folder of a run, with a pillion.yaml if there is a text. Without one, the case has
-        nothing of Pillion. `restart` is the folder of the run before.
+        """The folder of a run. Without a text, the case has nothing of Pillion; with an empty one
+        it has the line and no pillion.yaml. `restart` is the folder of the run before.
         """
         case = self.case(key)
         data = case / "DATA"
@@ -201,7 +201,8 @@ class Study:
         script = data / "cs_user_scripts.py"
         script.unlink(missing_ok=True)
         if text is not None:
-            (data / "pillion.yaml").write_text(text)
+            if text:
+                (data / "pillion.yaml").write_text(text)
             line = subprocess.run([self.build / "bin/pillion-saturne"], capture_output=True)
             script.write_bytes(line.stdout)
         setup = (data / "setup.xml").read_text()

@@ -153,8 +153,24 @@ def test_mistakes_end_the_run_before_its_first_step(study, ranks, head):
     assert not (run / "results/a").exists()
 
 
-def test_what_is_wrong_in_the_file_is_said_at_once(study):
-    run = study.run("junction", "wrong", 2, "output: results\nanalysis: {}\n", check=False)
+WRONG = {
+    "entry": ("output: results\nanalysis: {}\n", "lacks 'analyses'; is 'analysis' meant"),
+    "ranks": (STATISTICS + "sidecars: {ranks: 2}\n", "sidecar"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_what_is_wrong_in_the_file_is_said_at_once(study, what):
+    text, wanted = WRONG[what]
+    run = study.run("junction", f"wrong_{what}", 2, text, check=False)
     said = (run / "output").read_text()
-    assert "analysis" in said and "Error in calculation stage" in said
+    assert said.count("pillion: error: ") == 1 and wanted in said
+    assert "Error in calculation stage" in said
     assert not (run / "checkpoint").exists()
+
+
+def test_a_case_with_the_line_alone_runs_as_without_it(study):
+    run, plain = (study.run("junction", f"line{n}", 2, t) for n, t in ((1, ""), (2, None)))
+    assert "pillion" not in (run / "output").read_text() and (run / "src/cs_pillion.c").exists()
+    assert (run / "checkpoint/main").read_bytes() == (plain / "checkpoint/main").read_bytes()
+    assert not (run / "results").exists()
