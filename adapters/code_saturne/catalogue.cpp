@@ -92,6 +92,7 @@ std::string quoted(const std::string& text) {
   std::string out = "\"";
   for (const char letter : text) {
     if (letter == '"' || letter == '\\') out += '\\';
+    if (letter == '$') out += '$';  // a single one would begin the name of a parameter
     out += letter;
   }
   return out + '"';

@@ -33,7 +33,7 @@ std::vector<std::string> names_of(const std::vector<RegistryField>& fields);
 /// In SI units; "" if they are not known.
 std::string units_of(const std::string& field, bool is_celsius);
 
-/// A text in double quotes, for YAML.
+/// A text in double quotes, as YAML that Pillion reads.
 std::string quoted(const std::string& text);
 
 /// YAML with `meshes:`, `fields:` and `scalars:`, for pillion_offer_catalogue.

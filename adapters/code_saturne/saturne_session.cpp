@@ -58,6 +58,8 @@ Case of_run;
 std::map<std::pair<std::string, bool>, Shared> fields;  // by name in code_saturne, and previous
 std::map<std::string, SharedMesh> meshes;
 int rank = 0;  ///< in code_saturne's communicator
+/// With other programs in this job, which know nothing of failures here.
+bool is_coupled = false;
 
 void say(std::FILE* where, const char* what, const char* text) {
   if (rank != 0) return;
@@ -73,9 +75,8 @@ void say(std::FILE* where, const char* what, const char* text) {
 }
 
 // Ends the program where every rank has the same failure, so that none waits for another. The
-// session has logged it. Programs that are coupled with this one, in the same job, know nothing of
-// that.
-void require(pillion_status status, bool is_coupled = false) {
+// session has logged it.
+void require(pillion_status status) {
   if (status == PILLION_OK) return;
   pillion_close(std::exchange(session, nullptr));
   if (is_coupled) MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
@@ -142,19 +143,19 @@ Files find_files(MPI_Comm comm) {
 }
 
 /// Opened in two phases, because code_saturne reads its inputs with the communicator.
-void open(MPI_Comm comm, const Files& files, bool is_coupled) {
+void open(MPI_Comm comm, const Files& files) {
   pillion_options* raw = nullptr;
-  require(pillion_options_create(&raw), is_coupled);
+  require(pillion_options_create(&raw));
   const std::unique_ptr<pillion_options, void (*)(pillion_options*)> options(raw,
                                                                              &pillion_options_free);
-  require(pillion_options_set_deferred(raw), is_coupled);
+  require(pillion_options_set_deferred(raw));
   if (files.has_checkpoint != 0) {
-    require(pillion_options_set_restart(raw, checkpoint_to_resume), is_coupled);
+    require(pillion_options_set_restart(raw, checkpoint_to_resume));
     if (!files.products.empty())
-      require(pillion_options_override(raw, "output", quoted(files.products).c_str()), is_coupled);
+      require(pillion_options_override(raw, "output", quoted(files.products).c_str()));
     say(stdout, "resumes from ", checkpoint_to_resume);
   }
-  require(pillion_open_with(configuration, comm, raw, &session), is_coupled);
+  require(pillion_open_with(configuration, comm, raw, &session));
 }
 
 /// Sidecars take part in nothing that coupled programs do together.
@@ -223,8 +224,8 @@ MPI_Comm pillion_saturne_open(MPI_Comm comm) {
   MPI_Initialized(&is_running);
   if (is_running == 0) MPI_Init(nullptr, nullptr);  // ended by code_saturne, which asks MPI
   const MPI_Comm all = comm == MPI_COMM_NULL ? MPI_COMM_SELF : comm;
-  const bool is_coupled = size_of(all) < size_of(MPI_COMM_WORLD);
-  open(all, files, is_coupled);
+  is_coupled = size_of(all) < size_of(MPI_COMM_WORLD);
+  open(all, files);
   if (is_coupled) refuse_sidecars_of_coupled_programs(all);
   if (pillion_serve(session) != 0) end(EXIT_SUCCESS);
   const MPI_Comm simulation = pillion_communicator(session);
