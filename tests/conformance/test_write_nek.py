@@ -2,6 +2,8 @@
 """Field files that `write_nek` writes: byte by byte those that NumPy makes of the frames, at every
 placement; and pymech and VTK's reader read them."""
 
+import json
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -172,3 +174,12 @@ def test_files_after_the_checkpoint_are_written_anew(build, tmp_path):
     assert sorted(p.name for p in folder.glob("b*")) == [f"box0.f{n:05}" for n in (1, 2, 3)]
     assert "numtimesteps: 3" in (results / "a/box.nek5000").read_text()
     assert (folder / "box0.f00003").read_bytes() == expected(3, "box", frames(3)[2])
+
+
+def test_elements_that_share_a_number_are_named(build, tmp_path):
+    twice = [replace(f, values=f.values | {"number": f["number"] // 4}) for f in frames(3)[:1]]
+    played = replace(scene("cube"), frames=twice)
+    results, _ = played.run(build, tmp_path, Placement(3, 0, "slabs"))
+    analysis = json.loads((results / "report.json").read_text())["analyses"][0]
+    assert "two elements have the number" in analysis["disabled"]
+    assert not list((results / "a").glob("box_nek/box*"))

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -21,19 +20,17 @@
 #include "../../common/files.hpp"
 #include "../../common/messages.hpp"
 #include "../../common/options.hpp"
+#include "../cost_table.hpp"
 #include "../fields.hpp"
 #include "../step_list.hpp"
 #include "format.hpp"
+#include "order.hpp"
 
 namespace pillion::stages::write_nek {
 
 namespace {
 
 namespace fs = std::filesystem;
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 /// An element of this peer: where it is here, and its place in the file.
 struct Element {
@@ -42,6 +39,15 @@ struct Element {
   int64_t number = 0;
   int64_t place = 0;
 };
+
+/// Calls use(first, end) for the elements that come one after the other in the file.
+template <class F>
+void for_each_run(const std::vector<Element>& elements, F&& use) {
+  for (size_t first = 0, end = 0; first < elements.size(); first = end) {
+    for (++end; end < elements.size() && elements[end].place == elements[end - 1].place + 1;) ++end;
+    use(first, end);
+  }
+}
 
 /// A digest of these values and those before, by the constants of FNV-1a and the steps of
 /// MurmurHash.
@@ -85,7 +91,6 @@ class WriteNek final : public stage::Stage {
                    const std::vector<Element>& elements, int64_t total, const fs::path& path,
                    int64_t& bytes) const;
   void write_list(const stage::Step& step) const;
-  void note(const stage::Step& step, double seconds, int64_t bytes);
 
   write::WrittenFields fields_;
   std::string name_;
@@ -97,10 +102,9 @@ class WriteNek final : public stage::Stage {
   int64_t at_once_;
   int32_t input_ = 0;
   write::StepList steps_;
+  write::CostTable costs_;
   bool has_begun_ = false;
   std::array<int64_t, 2> digest_{-1, -1};  ///< of the coordinates in the last file that has them
-  std::vector<int64_t> written_, bytes_;   ///< steps, and what they took
-  std::vector<double> seconds_;
 };
 
 WriteNek::WriteNek(stage::Setup& setup)
@@ -109,7 +113,8 @@ WriteNek::WriteNek(stage::Setup& setup)
       when_(static_cast<Coordinates>(choice(setup["coordinates"], {"changed", "each", "none"}))),
       durable_(setup["durable"].boolean()),
       at_once_(integer_from(setup["at_once"], 0)),
-      steps_(fields_, name_, name_ + ".nek5000", name_ + "_nek") {
+      steps_(fields_, name_, name_ + ".nek5000", name_ + "_nek"),
+      costs_("write_" + name_ + "_nek", "Writing of " + name_ + " as field files") {
   const auto list = setup["fields"];
   const auto& mesh = fields_.mesh();
   const int precision = choice(setup["precision"], {"auto", "single", "double"});
@@ -214,30 +219,22 @@ std::vector<Element> WriteNek::placed(const stage::Step& step, int64_t& total) c
       out.push_back(element);
     }
   }
-  if (!numbers_) {  // in the order of peers
-    const std::vector<int64_t> mine = {static_cast<int64_t>(out.size())};
-    const auto counts = gather_values(step, mine);
-    std::vector<int64_t> before(counts.size());
-    std::exclusive_scan(counts.begin(), counts.end(), before.begin(), int64_t{0});
-    std::vector<int64_t> all;
-    append(all, step.broadcast(std::as_bytes(std::span(before))));
-    int64_t number = all.at(static_cast<size_t>(step.peer()));
-    for (auto& element : out) element.number = ++number;
+  // By peer: how many elements it has.
+  std::vector<int64_t> counts(static_cast<size_t>(step.peers()));
+  counts[static_cast<size_t>(step.peer())] = static_cast<int64_t>(out.size());
+  step.sum(std::span(counts));
+  total = std::accumulate(counts.begin(), counts.end(), int64_t{0});
+  if (numbers_) {
+    std::vector<int64_t> mine;
+    for (const auto& element : out) mine.push_back(element.number);
+    const auto places = places_in_order(step, mine);
+    for (size_t e = 0; e < out.size(); ++e) out[e].place = places[e];
+  } else {
+    int64_t next = std::accumulate(counts.begin(), counts.begin() + step.peer(), int64_t{0});
+    for (auto& element : out) element.number = element.place = next++;
   }
-  std::vector<int64_t> mine;
-  for (const auto& element : out) mine.push_back(element.number);
-  auto sorted = gather_values(step, mine);
-  std::sort(sorted.begin(), sorted.end());
-  std::vector<int64_t> all;
-  append(all, step.broadcast(std::as_bytes(std::span(sorted))));
-  const auto twice = std::adjacent_find(all.begin(), all.end());
-  if (twice != all.end())
-    throw Error(ErrorCode::Stage, "two elements have the number " + std::to_string(*twice));
-  for (auto& element : out)
-    element.place = std::lower_bound(all.begin(), all.end(), element.number) - all.begin();
   std::sort(out.begin(), out.end(),
             [](const Element& a, const Element& b) { return a.place < b.place; });
-  total = static_cast<int64_t>(all.size());
   return out;
 }
 
@@ -271,7 +268,7 @@ bool WriteNek::are_coordinates_due(const stage::Step& step, const std::vector<El
 
 void WriteNek::run(stage::Step& step) {
   begin(step);
-  const double begun = seconds_now();
+  const write::Stopwatch watch;
   int64_t total = 0;
   const auto elements = placed(step, total);
   const bool with_coordinates = are_coordinates_due(step, elements);
@@ -299,12 +296,8 @@ void WriteNek::run(stage::Step& step) {
       Bytes front(head.size() + sizeof tag);
       std::memcpy(front.data(), head.data(), head.size());
       std::memcpy(front.data() + head.size(), &tag, sizeof tag);
-      // Readers want numbers from 1 on without gaps, which those of Nek's own elements are.
-      std::vector<int32_t> ids(static_cast<size_t>(total));
-      std::iota(ids.begin(), ids.end(), 1);
       OpenFiles files;
       files.write(aside, front, 0);
-      files.write(aside, std::as_bytes(std::span(ids)), static_cast<int64_t>(front.size()));
       bytes += files.bytes();
     }
     write_parts(step, parts, elements, total, aside, bytes);
@@ -314,7 +307,8 @@ void WriteNek::run(stage::Step& step) {
   step.agree();
   steps_.add(step, {step.index(), step.time(), step.coarsening(fields_.mesh().mesh), total});
   write_list(step);
-  note(step, seconds_now() - begun, bytes);
+  costs_.add(step, watch.seconds(), bytes);
+  step.write(costs_.table());
 }
 
 void WriteNek::write_parts(const stage::Step& step, const std::vector<Part>& parts,
@@ -325,7 +319,14 @@ void WriteNek::write_parts(const stage::Step& step, const std::vector<Part>& par
   // element.
   std::vector<std::vector<float>> extremes(parts.size());
   const int64_t value = is_double_ ? 8 : 4;
-  int64_t at = header_size + 4 + 4 * total;
+  int64_t at = header_size + 4;
+  // Readers want numbers from 1 on without gaps, which those of Nek's own elements are.
+  for_each_run(elements, [&](size_t first, size_t end) {
+    std::vector<int32_t> ids(end - first);
+    std::iota(ids.begin(), ids.end(), static_cast<int32_t>(elements[first].place + 1));
+    files.write(path, std::as_bytes(std::span(ids)), at + 4 * elements[first].place);
+  });
+  at += 4 * total;
   for (size_t p = 0; p < parts.size(); ++p) {
     if (is_double_) write_part<double>(step, parts[p], elements, at, files, path, extremes[p]);
     else write_part<float>(step, parts[p], elements, at, files, path, extremes[p]);
@@ -333,15 +334,12 @@ void WriteNek::write_parts(const stage::Step& step, const std::vector<Part>& par
   }
   for (size_t p = 0; p < parts.size() && fields_.mesh().axes == 3; ++p) {
     const auto width = static_cast<int64_t>(2 * parts[p].size());
-    for (size_t e = 0; e < elements.size();) {
-      size_t end = e + 1;
-      while (end < elements.size() && elements[end].place == elements[end - 1].place + 1) ++end;
-      const auto run =
-          std::span(extremes[p])
-              .subspan(e * static_cast<size_t>(width), (end - e) * static_cast<size_t>(width));
-      files.write(path, std::as_bytes(run), at + 4 * width * elements[e].place);
-      e = end;
-    }
+    for_each_run(elements, [&](size_t first, size_t end) {
+      const auto run = std::span(extremes[p])
+                           .subspan(first * static_cast<size_t>(width),
+                                    (end - first) * static_cast<size_t>(width));
+      files.write(path, std::as_bytes(run), at + 4 * width * elements[first].place);
+    });
     at += 4 * width * total;
   }
   if (durable_) files.sync();
@@ -355,10 +353,9 @@ void WriteNek::write_part(const stage::Step& step, const Part& part,
   const auto points = static_cast<size_t>(points_of(fields_.mesh()));
   const size_t size = part.size() * points;
   std::vector<To> run;
-  for (size_t e = 0; e < elements.size();) {
+  for_each_run(elements, [&](size_t first, size_t end) {
     run.clear();
-    const size_t first = e;
-    do {
+    for (size_t e = first; e < end; ++e) {
       const auto block = step.block(input_, elements[e].block);
       for (const auto& [field, component] : part) {
         const auto array = unfolded(block[field], fields_.mesh());
@@ -374,11 +371,10 @@ void WriteNek::write_part(const stage::Step& step, const Part& part,
         extremes.push_back(static_cast<float>(*least));
         extremes.push_back(static_cast<float>(*largest));
       }
-      ++e;
-    } while (e < elements.size() && elements[e].place == elements[e - 1].place + 1);
+    }
     const int64_t offset = elements[first].place * static_cast<int64_t>(size * sizeof(To));
     files.write(path, std::as_bytes(std::span(run)), at + offset);
-  }
+  });
 }
 
 void WriteNek::write_list(const stage::Step& step) const {
@@ -386,30 +382,15 @@ void WriteNek::write_list(const stage::Step& step) const {
                   list_text(name_, steps_.steps().size()), durable_);
 }
 
-void WriteNek::note(const stage::Step& step, double seconds, int64_t bytes) {
-  step.max(std::span(&seconds, 1));
-  step.sum(std::span(&bytes, 1));
-  written_.push_back(step.index());
-  seconds_.push_back(seconds);
-  bytes_.push_back(bytes);
-  stage::Table table("write_" + name_ + "_nek", "Writing of " + name_ + " as field files");
-  table.column("step", "", written_).column("write_seconds", "s", seconds_);
-  step.write(table.column("bytes", "", bytes_));
-}
-
 void WriteNek::save(stage::State& state) const {
   steps_.save(state);
-  state.save("written", written_);
-  state.save("seconds", seconds_);
-  state.save("bytes", bytes_);
+  costs_.save(state);
 }
 
 // Coordinates are written again in the first file.
 void WriteNek::restore(stage::State& state) {
   steps_.restore(state);
-  written_ = state.load<int64_t>("written");
-  seconds_ = state.load<double>("seconds");
-  bytes_ = state.load<int64_t>("bytes");
+  costs_.restore(state);
 }
 
 namespace {

@@ -2,7 +2,6 @@
 // The stage `write_openpmd`: a file of openPMD for each step. The first peer makes it, all put
 // their values into it, and it gets its name.
 
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <limits>
@@ -14,6 +13,7 @@
 #include "../../common/hdf5.hpp"
 #include "../../common/messages.hpp"
 #include "../../common/options.hpp"
+#include "../cost_table.hpp"
 #include "../step_list.hpp"
 #include "file.hpp"
 #include "values.hpp"
@@ -22,10 +22,6 @@ namespace pillion::stages::write_openpmd {
 namespace {
 
 namespace fs = std::filesystem;
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 int64_t product(const std::vector<int64_t>& numbers) {
   return std::accumulate(numbers.begin(), numbers.end(), int64_t{1}, std::multiplies<>());
@@ -65,22 +61,21 @@ class WriteOpenPmd final : public stage::Stage {
                        Target& target) const;
   void write_slabs(const stage::Step& step, const Part& part, size_t dataset, Target& target) const;
   void write_boxes(const stage::Step& step, const Part& part, size_t dataset, Target& target) const;
-  void note(const stage::Step& step, double seconds, int64_t bytes);
 
   std::vector<Group> groups_;
   std::string name_;
   bool durable_;
   write::StepList steps_;
+  write::CostTable costs_;
   bool has_begun_ = false;
-  std::vector<int64_t> written_, bytes_;  ///< steps, and what they took
-  std::vector<double> seconds_;
 };
 
 WriteOpenPmd::WriteOpenPmd(stage::Setup& setup)
     : groups_(groups_of(setup)),
       name_(dataset_name(setup, groups_.front().mesh.mesh)),
       durable_(setup["durable"].boolean()),
-      steps_(contents_of(groups_), name_, name_ + ".pmd", name_ + "_openpmd") {
+      steps_(contents_of(groups_), name_, name_ + ".pmd", name_ + "_openpmd"),
+      costs_("write_" + name_ + "_openpmd", "Writing of " + name_ + " as openPMD") {
   double most = 0;
   for (auto& group : groups_) {
     double bytes = 0;
@@ -232,7 +227,7 @@ std::vector<Part> WriteOpenPmd::parts_of(const stage::Step& step, std::vector<in
 void WriteOpenPmd::run(stage::Step& step) {
   const hdf5::Quiet quiet;
   begin(step);
-  const double begun = seconds_now();
+  const write::Stopwatch watch;
   std::vector<int64_t> first;
   const auto parts = parts_of(step, first);
   const auto text = text_of(step);
@@ -262,7 +257,8 @@ void WriteOpenPmd::run(stage::Step& step) {
   steps_.add(step, {step.index(), step.time(), parts.front().coarsening, count});
   step.write_text(name_ + ".pmd", "Series of openPMD", nullptr, folder() + "/" + pattern() + "\n",
                   durable_);
-  note(step, seconds_now() - begun, target.files.bytes());
+  costs_.add(step, watch.seconds(), target.files.bytes());
+  step.write(costs_.table());
 }
 
 void WriteOpenPmd::write_particles(const stage::Step& step, const Part& part, int64_t first,
@@ -353,29 +349,14 @@ void WriteOpenPmd::write_boxes(const stage::Step& step, const Part& part, size_t
   }
 }
 
-void WriteOpenPmd::note(const stage::Step& step, double seconds, int64_t bytes) {
-  step.max(std::span(&seconds, 1));
-  step.sum(std::span(&bytes, 1));
-  written_.push_back(step.index());
-  seconds_.push_back(seconds);
-  bytes_.push_back(bytes);
-  stage::Table table("write_" + name_ + "_openpmd", "Writing of " + name_ + " as openPMD");
-  table.column("step", "", written_).column("write_seconds", "s", seconds_);
-  step.write(table.column("bytes", "", bytes_));
-}
-
 void WriteOpenPmd::save(stage::State& state) const {
   steps_.save(state);
-  state.save("written", written_);
-  state.save("seconds", seconds_);
-  state.save("bytes", bytes_);
+  costs_.save(state);
 }
 
 void WriteOpenPmd::restore(stage::State& state) {
   steps_.restore(state);
-  written_ = state.load<int64_t>("written");
-  seconds_ = state.load<double>("seconds");
-  bytes_ = state.load<int64_t>("bytes");
+  costs_.restore(state);
 }
 
 namespace {

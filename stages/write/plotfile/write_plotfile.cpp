@@ -3,7 +3,6 @@
 // of a level to one file; the first lists all of them. The folder gets its name when it is whole.
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdio>
@@ -18,6 +17,7 @@
 #include "../../common/files.hpp"
 #include "../../common/messages.hpp"
 #include "../../common/options.hpp"
+#include "../cost_table.hpp"
 #include "../fields.hpp"
 #include "../step_list.hpp"
 #include "format.hpp"
@@ -26,10 +26,6 @@ namespace pillion::stages::write_plotfile {
 namespace {
 
 namespace fs = std::filesystem;
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 /// Components that lie interleaved are fields of their own in a plotfile.
 std::vector<std::string> component_names(const write::WrittenFields& fields,
@@ -125,7 +121,6 @@ class WritePlotfile final : public stage::Stage {
   void write_headers(const stage::Step& step, const Contents& contents, const fs::path& path) const;
   void name_folder(const stage::Step& step, int32_t levels, const fs::path& path) const;
   void write_index(const stage::Step& step) const;
-  void note(const stage::Step& step, double seconds, int64_t bytes, int64_t boxes);
 
   write::WrittenFields fields_;
   std::string name_;
@@ -135,9 +130,9 @@ class WritePlotfile final : public stage::Stage {
   int64_t at_once_;
   int32_t input_ = 0;
   write::StepList steps_;
+  write::CostTable costs_;
   bool has_begun_ = false;
-  std::vector<int64_t> written_, bytes_, boxes_;  ///< steps, and what they took
-  std::vector<double> seconds_;
+  std::vector<int64_t> boxes_;  ///< of each step
 };
 
 WritePlotfile::WritePlotfile(stage::Setup& setup)
@@ -146,7 +141,8 @@ WritePlotfile::WritePlotfile(stage::Setup& setup)
       components_(component_names(fields_, setup["fields"])),
       durable_(setup["durable"].boolean()),
       at_once_(integer_from(setup["at_once"], 0)),
-      steps_(fields_, name_, name_ + ".visit", name_ + "_plotfiles") {
+      steps_(fields_, name_, name_ + ".visit", name_ + "_plotfiles"),
+      costs_("write_" + name_ + "_plotfile", "Writing of " + name_ + " as plotfiles") {
   const auto list = setup["fields"];
   const auto& mesh = fields_.mesh();
   if (mesh.mesh_kind != PILLION_UNIFORM || mesh.metric != PILLION_CARTESIAN)
@@ -200,7 +196,7 @@ void WritePlotfile::begin(const stage::Step& step) {
 
 void WritePlotfile::run(stage::Step& step) {
   begin(step);
-  const double begun = seconds_now();
+  const write::Stopwatch watch;
   const fs::path path = fs::path(step.product_folder()) / folder() / plotfile(step.index());
   int64_t bytes = 0, boxes = 0;
   try {
@@ -212,7 +208,9 @@ void WritePlotfile::run(stage::Step& step) {
   step.sum(std::span(&boxes, 1));
   steps_.add(step, {step.index(), step.time(), step.coarsening(fields_.mesh().mesh), boxes});
   write_index(step);
-  note(step, seconds_now() - begun, bytes, boxes);
+  costs_.add(step, watch.seconds(), bytes);
+  boxes_.push_back(boxes);
+  step.write(costs_.table().column("boxes", "", boxes_));
 }
 
 void WritePlotfile::write_plotfile(const stage::Step& step, const fs::path& path, int64_t& bytes,
@@ -343,31 +341,15 @@ void WritePlotfile::write_index(const stage::Step& step) const {
   step.write_text(name_ + ".visit", "Plotfiles of " + name_, "# ", text, durable_);
 }
 
-void WritePlotfile::note(const stage::Step& step, double seconds, int64_t bytes, int64_t boxes) {
-  step.max(std::span(&seconds, 1));
-  step.sum(std::span(&bytes, 1));
-  written_.push_back(step.index());
-  seconds_.push_back(seconds);
-  bytes_.push_back(bytes);
-  boxes_.push_back(boxes);
-  stage::Table table("write_" + name_ + "_plotfile", "Writing of " + name_ + " as plotfiles");
-  table.column("step", "", written_).column("write_seconds", "s", seconds_);
-  step.write(table.column("bytes", "", bytes_).column("boxes", "", boxes_));
-}
-
 void WritePlotfile::save(stage::State& state) const {
   steps_.save(state);
-  state.save("written", written_);
-  state.save("seconds", seconds_);
-  state.save("bytes", bytes_);
+  costs_.save(state);
   state.save("boxes", boxes_);
 }
 
 void WritePlotfile::restore(stage::State& state) {
   steps_.restore(state);
-  written_ = state.load<int64_t>("written");
-  seconds_ = state.load<double>("seconds");
-  bytes_ = state.load<int64_t>("bytes");
+  costs_.restore(state);
   boxes_ = state.load<int64_t>("boxes");
 }
 

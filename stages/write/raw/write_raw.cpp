@@ -2,7 +2,6 @@
 // The stage `write_raw`: files of values, one for each rank and step, and a YAML index of their
 // blocks.
 
-#include <chrono>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "../../common/files.hpp"
 #include "../../common/messages.hpp"
 #include "../../common/options.hpp"
+#include "../cost_table.hpp"
 #include "../fields.hpp"
 #include "../step_list.hpp"
 #include "geometry.hpp"
@@ -40,7 +40,6 @@ class WriteRaw final : public stage::Stage {
   void write_step_index(const stage::Step& step, const std::string& mesh,
                         const std::string& blocks) const;
   void write_index(const stage::Step& step) const;
-  void note(const stage::Step& step, double seconds, int64_t bytes);
 
   write::WrittenFields fields_;
   std::string name_;
@@ -48,11 +47,10 @@ class WriteRaw final : public stage::Stage {
   int64_t at_once_;
   int32_t input_ = 0;
   write::StepList steps_;
+  write::CostTable costs_;
   GeometryFiles geometry_;
   std::string mesh_index_;  ///< of points and cells, as the last step had it
   bool has_begun_ = false;
-  std::vector<int64_t> written_, bytes_;  ///< steps, and what they took
-  std::vector<double> seconds_;
 };
 
 namespace {
@@ -72,10 +70,6 @@ std::string centering(const pillion_field_description& field) {
   return field.mesh_kind == PILLION_SPECTRAL ? ", centering: cell" : "";
 }
 
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 }  // namespace
 
 WriteRaw::WriteRaw(stage::Setup& setup)
@@ -83,7 +77,8 @@ WriteRaw::WriteRaw(stage::Setup& setup)
       name_(dataset_name(setup, fields_.mesh().mesh)),
       durable_(setup["durable"].boolean()),
       at_once_(integer_from(setup["at_once"], 0)),
-      steps_(fields_, name_, name_ + ".raw.yaml", name_ + "_raw") {
+      steps_(fields_, name_, name_ + ".raw.yaml", name_ + "_raw"),
+      costs_("write_" + name_ + "_raw", "Writing of " + name_ + " by rank") {
   fields_.add_mask_and_weight(setup);
   input_ = setup.input(stage::Input::as_shared(fields_.names).with_levels().with_points());
   setup.memory(1);  // a packed copy
@@ -99,7 +94,7 @@ std::string WriteRaw::path_of(int64_t step, const std::string& end) const {
 void WriteRaw::run(stage::Step& step) {
   if (!has_begun_ && steps_.begin(step)) write_index(step);
   has_begun_ = true;
-  const double begun = seconds_now();
+  const write::Stopwatch watch;
   char number[32];
   std::snprintf(number, sizeof number, ".%06d.raw", step.peer());
   const auto path = path_of(step.index(), number);
@@ -115,7 +110,8 @@ void WriteRaw::run(stage::Step& step) {
   geometry_.keep_entries();
   steps_.add(step, {step.index(), step.time(), step.coarsening(fields_.mesh().mesh), 0});
   write_index(step);
-  note(step, seconds_now() - begun, bytes);
+  costs_.add(step, watch.seconds(), bytes);
+  step.write(costs_.table());
 }
 
 /// Values of a field in a block: numbers of cells, points, particles or elements along each axis.
@@ -227,29 +223,14 @@ void WriteRaw::write_index(const stage::Step& step) const {
   step.write_text(name_ + ".raw.yaml", "Values of " + name_ + " by rank", "", text, durable_);
 }
 
-void WriteRaw::note(const stage::Step& step, double seconds, int64_t bytes) {
-  step.max(std::span(&seconds, 1));
-  step.sum(std::span(&bytes, 1));
-  written_.push_back(step.index());
-  seconds_.push_back(seconds);
-  bytes_.push_back(bytes);
-  stage::Table table("write_" + name_ + "_raw", "Writing of " + name_ + " by rank");
-  table.column("step", "", written_).column("write_seconds", "s", seconds_);
-  step.write(table.column("bytes", "", bytes_));
-}
-
 void WriteRaw::save(stage::State& state) const {
   steps_.save(state);
-  state.save("written", written_);
-  state.save("seconds", seconds_);
-  state.save("bytes", bytes_);
+  costs_.save(state);
 }
 
 void WriteRaw::restore(stage::State& state) {
   steps_.restore(state);
-  written_ = state.load<int64_t>("written");
-  seconds_ = state.load<double>("seconds");
-  bytes_ = state.load<int64_t>("bytes");
+  costs_.restore(state);
 }
 
 namespace {

@@ -2,18 +2,14 @@
 // Datasets are contiguous, so that the place of each row in the file is known when it is made.
 #include "file.hpp"
 
-#include <chrono>
 #include <optional>
 
 #include "../../common/files.hpp"
 #include "../../common/hdf5.hpp"
+#include "../cost_table.hpp"
 
 namespace pillion::stages::write_vtkhdf {
 namespace {
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 /// Rows of the datasets: all of them, and the first that this peer has.
 struct Share {
@@ -154,7 +150,7 @@ int64_t fill(const std::filesystem::path& path, const Content& content, const Sh
 Cost write_file(const stage::Step& step, const Content& content, const std::filesystem::path& path,
                 const Writing& how) {
   const hdf5::Quiet quiet;
-  const double begin = seconds_now();
+  const write::Stopwatch watch;
   const auto share = share_of(step, content.datasets);
   std::optional<UnfinishedFile> file;
   std::vector<int64_t> places;
@@ -171,7 +167,7 @@ Cost write_file(const stage::Step& step, const Content& content, const std::file
   step.agree();
   if (file) file->finish(how.durable);
   step.agree();
-  cost.seconds = seconds_now() - begin;
+  cost.seconds = watch.seconds();
   return cost;
 }
 

@@ -9,6 +9,7 @@
 #include "../../common/elements.hpp"
 #include "../../common/hdf5.hpp"
 #include "../../common/options.hpp"
+#include "../cost_table.hpp"
 #include "../fields.hpp"
 #include "../step_list.hpp"
 #include "file.hpp"
@@ -28,11 +29,11 @@ class WriteVtkhdf final : public stage::Stage {
   }
   void save(stage::State& state) const override {
     steps_.save(state);
-    state.save("rows", rows_);
+    costs_.save(state);
   }
   void restore(stage::State& state) override {
     steps_.restore(state);
-    rows_ = state.load<Row>("rows");
+    costs_.restore(state);
   }
 
  private:
@@ -62,7 +63,6 @@ class WriteVtkhdf final : public stage::Stage {
   void write_series(const stage::Step& step) const;
   [[nodiscard]] bool is_run_due() const;
   void write_run(const stage::Step& step);
-  void note(const stage::Step& step, Cost cost);
 
   write::WrittenFields fields_;
   std::string name_;
@@ -71,13 +71,9 @@ class WriteVtkhdf final : public stage::Stage {
   Wanted wanted_;
   std::string suffix_;  ///< ".hdf" for old readers
   write::StepList steps_;
+  write::CostTable costs_;
   std::map<int64_t, StepShape> shapes_;  ///< on the first peer, by step
   bool has_begun_ = false;
-  struct Row {
-    int64_t step = 0, bytes = 0;
-    double seconds = 0;
-  };
-  std::vector<Row> rows_;
 };
 
 WriteVtkhdf::WriteVtkhdf(stage::Setup& setup)
@@ -86,7 +82,8 @@ WriteVtkhdf::WriteVtkhdf(stage::Setup& setup)
       how_{integer_from(setup["at_once"], 0), setup["durable"].boolean()},
       wanted_{.names = fields_.names, .fields = fields_.fields},
       suffix_(setup["old_readers"].boolean() ? ".hdf" : ".vtkhdf"),
-      steps_(fields_, name_, name_ + suffix_ + ".series", name_ + "_vtkhdf") {
+      steps_(fields_, name_, name_ + suffix_ + ".series", name_ + "_vtkhdf"),
+      costs_("write_" + name_ + "_vtkhdf", "Writing of " + name_ + " as VTKHDF") {
   const auto elements = setup["elements"];
   wanted_.is_split = choice(elements, {"lagrange", "split"}) == 1;
   if (wanted_.is_split && fields_.mesh().mesh_kind != PILLION_SPECTRAL)
@@ -238,7 +235,8 @@ void WriteVtkhdf::run(stage::Step& step) {
   steps_.add(step, {step.index(), step.time(), step.coarsening(fields_.mesh().mesh), count});
   write_series(step);
   if (is_run_due()) write_run(step);
-  note(step, cost);
+  costs_.add(step, cost.seconds, cost.bytes);
+  step.write(costs_.table());
 }
 
 /// Its size grows with the run, so it is written ever more seldom: a sixteenth of all steps may be
@@ -277,22 +275,6 @@ void WriteVtkhdf::write_series(const stage::Step& step) const {
   }
   text += "\n  ]\n}\n";
   step.write_text(name_ + suffix_ + ".series", title(), nullptr, text, how_.durable);
-}
-
-void WriteVtkhdf::note(const stage::Step& step, Cost cost) {
-  step.max(std::span(&cost.seconds, 1));
-  step.sum(std::span(&cost.bytes, 1));
-  rows_.push_back({step.index(), cost.bytes, cost.seconds});
-  std::vector<int64_t> steps, bytes;
-  std::vector<double> seconds;
-  for (const auto& row : rows_) {
-    steps.push_back(row.step);
-    bytes.push_back(row.bytes);
-    seconds.push_back(row.seconds);
-  }
-  stage::Table table("write_" + name_ + "_vtkhdf", "Writing of " + name_ + " as VTKHDF");
-  table.column("step", "", std::move(steps)).column("write_seconds", "s", std::move(seconds));
-  step.write(table.column("bytes", "", std::move(bytes)));
 }
 
 const pillion_parameter parameters[] = {
