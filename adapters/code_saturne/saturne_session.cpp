@@ -325,7 +325,8 @@ void pillion_saturne_close(void) {
   const std::string report = pillion_report_path(session);
   const auto status = pillion_close(std::exchange(session, nullptr));
   warn(status);
-  if (status == PILLION_OK) say(stdout, "report: ", report.c_str());
+  // A run that only reads its mesh has no step, and no report.
+  if (status == PILLION_OK && !report.empty()) say(stdout, "report: ", report.c_str());
 }
 
 }  // extern "C"

@@ -15,9 +15,8 @@ from saturne_mesh import MESHES
 
 EXAMPLES = Path("/usr/share/doc/code-saturne/examples")
 TOOL = "/usr/lib/code_saturne/cs_io_dump"
-USER_MESH = """#include "cs_defs.h"
-#include "cs_headers.h"
-#include "cs_prototypes.h"
+HEADERS = '#include "cs_defs.h"\n#include "cs_headers.h"\n#include "cs_prototypes.h"\n'
+USER_MESH = """
 void cs_user_join(void) { cs_join_add("x > 0.99 and x < 1.01", 0.1, 25., 1, 1);
   cs_join_add("x > 2.99 and x < 3.01", 0.1, 25., 1, 1); }
 """
@@ -26,9 +25,7 @@ USER_PERIODICITY = """
 void cs_user_periodicity(void) { const double along[3] = {0, 0, 1};
   cs_join_perio_add_translation("z < 0.001 or z > 0.999", 0.1, 25., 1, 1, along); }
 """
-USER_ROTOR = """#include "cs_defs.h"
-#include "cs_headers.h"
-#include "cs_prototypes.h"
+USER_ROTOR = """
 void cs_user_turbomachinery(void) { cs_turbomachinery_set_model(CS_TURBOMACHINERY_TRANSIENT); }
 void cs_user_turbomachinery_rotor(void) { double axis[3] = {0, 0, 1}, at[3] = {0, 0, 0};
   cs_turbomachinery_add_rotor("cylinder[0,0,-1, 0,0,1, 1.0001]", 2.0, axis, at);
@@ -36,23 +33,29 @@ void cs_user_turbomachinery_rotor(void) { double axis[3] = {0, 0, 1}, at[3] = {0
     "cylinder[0,0,-1, 0,0,1, 1.02] and not cylinder[0,0,-1, 0,0,1, 0.97]", 0.1, 25., 1, 1); }
 """
 # A user function of a name that the task of Pillion could need.
-USER_OPERATIONS = """#include "cs_defs.h"
-#include "cs_headers.h"
-#include "cs_prototypes.h"
+USER_OPERATIONS = """
 void cs_user_extra_operations_finalize(cs_domain_t *domain) {
   CS_UNUSED(domain);
   bft_printf("user operations ran\\n");
 }
 """
 # Values from which the next step cannot be computed.
-USER_MISTAKE = """#include "cs_defs.h"
-#include "cs_headers.h"
-#include "cs_prototypes.h"
+USER_MISTAKE = """
 void cs_user_extra_operations(cs_domain_t *domain) {
   if (cs_glob_time_step->nt_cur == 4)
     for (int i = 0; i < domain->mesh->n_cells; i++) CS_F_(vel)->val[3 * i] = 1e200 * (i % 2);
 }
 """
+USER_POROSITY = {
+    "cs_user_parameters.c": HEADERS + "void cs_user_model(void) { cs_glob_porous_model = 1; }\n",
+    "cs_user_porosity.c": HEADERS
+    + """void cs_user_porosity(void) {
+  const cs_real_3_t *x = (const cs_real_3_t *)cs_glob_mesh_quantities->cell_cen;
+  for (int i = 0; i < cs_glob_mesh->n_cells; i++)
+    CS_F_(poro)->val[i] = 1. - 0.3 * (x[i][1] > 1.);
+}
+""",
+}
 # Every boundary point follows a wave; code_saturne's equation for the mesh moves those between.
 USER_MOTION = """subroutine usalcl(itrale, nvar, nscal, icodcl, itypfb, ialtyb, impale, &
                   dt, rcodcl, xyzno0, disale)
@@ -106,17 +109,24 @@ CASES = {
     "joined": Case(
         "1-simple_junction/case1",
         BAR,
-        {"cs_user_mesh.c": USER_MESH, "cs_user_extra_operations.c": USER_OPERATIONS},
+        {
+            "cs_user_mesh.c": HEADERS + USER_MESH,
+            "cs_user_extra_operations.c": HEADERS + USER_OPERATIONS,
+        },
         ("joined.msh",),
     ),
     "periodic": Case(
         "1-simple_junction/case1",
         BAR,
-        {"cs_user_mesh.c": USER_MESH + USER_PERIODICITY},
+        {"cs_user_mesh.c": HEADERS + USER_MESH + USER_PERIODICITY},
         ("joined.msh",),
     ),
+    "porous": Case("1-simple_junction/case1", STEPS, USER_POROSITY),
+    "quality": Case(
+        "1-simple_junction/case1", STEPS | {"<run_type>standard": "<run_type>mesh quality"}
+    ),
     "diverging": Case(
-        "1-simple_junction/case1", STEPS, {"cs_user_extra_operations.c": USER_MISTAKE}
+        "1-simple_junction/case1", STEPS, {"cs_user_extra_operations.c": HEADERS + USER_MISTAKE}
     ),
     "rotor": Case(
         "1-simple_junction/case1",
@@ -128,7 +138,7 @@ CASES = {
             r"(nature=.symmetry.>)[^<]*": r"\1z &lt; 0.001 or z &gt; 0.199",
             r"(nature=.wall.>)[^<]*": r"\1z &gt; 0.001 and z &lt; 0.199",
         },
-        {"cs_user_turbomachinery.c": USER_ROTOR},
+        {"cs_user_turbomachinery.c": HEADERS + USER_ROTOR},
         ("rotor.msh",),
     ),
     "moving": Case(

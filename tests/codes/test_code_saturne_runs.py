@@ -132,6 +132,27 @@ def test_sidecars_in_a_job_of_their_own(build, study):
     assert steps[-1] == 40 and len(steps) > 5
 
 
+def test_cells_weigh_by_their_porosity(study):
+    stages = [
+        "statistics: {fields: [temperature]}",
+        "write_vtkhdf: {fields: [temperature, porosity, cell_volume], durable: false}",
+    ]
+    run = study.run("porous", "run", 2, configuration(stages))
+    cells = vtkhdf(run, "fluid", 6).cells
+    assert np.unique(cells["porosity"]).tolist() == [0.7, 1]
+    volumes = cells["cell_volume"] * cells["porosity"]
+    table = read_table(run / "results/a/statistics_temperature.csv")
+    assert table["volume"][-1] == pytest.approx(volumes.sum(), rel=1e-12)
+    mean = (volumes * cells["temperature"]).sum() / volumes.sum()
+    assert table["mean"][-1] == pytest.approx(mean, rel=1e-12)
+
+
+def test_a_run_without_steps(study):
+    run = study.run("quality", "run", 3, STATISTICS + SIDECARS)
+    assert "pillion:" not in (run / "output").read_text()
+    assert not (run / "results").exists()
+
+
 def test_a_run_that_diverges_has_its_products(study):
     """code_saturne writes what it can, and so does Pillion, before the error ends the program."""
     text = configuration(["statistics: {fields: [temperature]}"], SIDECARS, every=1)
