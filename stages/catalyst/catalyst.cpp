@@ -153,7 +153,8 @@ class Catalyst final : public stage::Stage {
   void prepare() {
     is_prepared_ = true;
     expect_well(call_python(python_, "prepare",
-                            "{\"path\": " + python_.path + ", \"mpi\": " + python_.mpi +
+                            "{\"path\": " + python_.path + ", \"prefix\": " + python_.prefix +
+                                ", \"mpi\": " + python_.mpi +
                                 ", \"display\": " + json_text(needs_display_ ? "Xvfb" : "") + "}"));
   }
   void start(const stage::Step& step) {

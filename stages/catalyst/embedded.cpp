@@ -60,6 +60,7 @@ get = sysconfig.get_config_var
 print(os.path.join(get("LIBDIR"), get("INSTSONAME")))
 print(sysconfig.get_python_version())
 print(json.dumps(MPI.Get_library_version()))
+print(json.dumps(sys.base_prefix))
 print(json.dumps([folder for folder in sys.path if folder]))
 )";
 
@@ -158,7 +159,7 @@ Python ask_python(const std::string& program, const stage::Value& place) {
   std::istringstream lines(output_of({program, "-c", questions}));
   std::getline(lines, out.library);
   const bool is_whole = std::getline(lines, out.version) && std::getline(lines, out.mpi) &&
-                        std::getline(lines, out.path);
+                        std::getline(lines, out.prefix) && std::getline(lines, out.path);
   if (is_whole) return out;
   place.fail(out.library.empty()
                  ? "mpi4py of " + program + ", which ParaView needs in parallel, cannot be used"

@@ -21,6 +21,7 @@ struct Python {
   std::string library{};  ///< its path
   std::string version{};  ///< "3.11"
   std::string mpi{};      ///< which MPI its mpi4py uses, as JSON
+  std::string prefix{};   ///< where it is installed, as JSON
   std::string path{};     ///< where it looks for modules, as a list of JSON
 };
 

@@ -39,6 +39,7 @@ def answers(function):
 @answers
 def prepare(message):
     """Loads modules and starts a display, which may fail on one peer alone."""
+    expect_this_python(message["prefix"])
     sys.path += [folder for folder in message["path"] if folder not in sys.path]
     expect_this_mpi(message["mpi"])
     import mpi4py
@@ -50,6 +51,15 @@ def prepare(message):
 
     if message["display"] and not os.environ.get("DISPLAY"):
         display.start(message["display"])
+
+
+def expect_this_python(wanted):
+    """A process has one interpreter, and stages in Python may have started it."""
+    if sys.base_prefix != wanted:
+        raise RuntimeError(
+            f"ParaView needs the Python in {wanted}, and this process has started the one in "
+            f"{sys.base_prefix} for a stage in Python; run one of the two in an attached job"
+        )
 
 
 def expect_this_mpi(wanted):

@@ -5,6 +5,8 @@ layer of ghost cells. A script that ends its process ends the sidecars alone. Wi
 Xvfb only."""
 
 import json
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -372,3 +374,22 @@ fields: {{density: {{mesh: grid, type: float64}}}}
     owned = np.concatenate([piece["density"][piece["owned"]] for piece in held])
     assert np.array_equal(np.sort(owned), [-1, 0.1, 0.7])
     assert np.concatenate([piece["total"] for piece in held]) == pytest.approx([-0.2])
+
+
+@with_paraview
+@needs_time
+def test_another_python_in_the_process_is_refused(build, tmp_path):
+    """That of a stage in Python, unless it is ParaView's."""
+    paraview = ["/usr/bin/python3", "-c", "import sys; print(sys.base_prefix)"]
+    prefix = subprocess.run(paraview, capture_output=True, text=True, check=True).stdout.strip()
+    if sys.base_prefix == prefix:
+        pytest.skip("Pillion was built with ParaView's Python")
+    (tmp_path / "look.py").write_text(
+        "import pillion\n@pillion.stage('density')\ndef f(step):\n    1\n"
+    )
+    made = scene(RANKS, IN_PARALLEL)
+    first = f"stages: [python: {{call: '{tmp_path / 'look.py'}:f'}}, catalyst"
+    made.analyses = made.analyses.replace("stages: [catalyst", first)
+    results, _ = made.run(build, tmp_path, apart(2))
+    (analysis,) = json.loads((results / "report.json").read_text())["analyses"]
+    assert f"ParaView needs the Python in {prefix}, and this process" in analysis["disabled"]
