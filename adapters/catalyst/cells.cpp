@@ -175,7 +175,8 @@ bool take_as_it_is(const Node& elements, CellTable& table) {
   const Array connectivity = elements.at("connectivity").array();
   const auto each = static_cast<int64_t>(points_of_cell(shape.type));
   const bool is_index = connectivity.type == PILLION_INT32 || connectivity.type == PILLION_INT64;
-  if (each == 0 || !is_index || !connectivity.is_packed() || connectivity.count % each != 0)
+  if (each == 0 || !is_index || !connectivity.is_packed() || !connectivity.is_regular() ||
+      connectivity.count % each != 0)
     return false;
   table.type = shape.type;
   table.dimensions = shape.dimensions;
@@ -225,8 +226,13 @@ CellTable cells_of_grid(int axes, const std::array<int64_t, 3>& cells) {
 
 bool CellTable::is_list_of_points() const {
   if (dimensions != 0) return false;
+  const bool is_own = connectivity.data == nullptr;
+  // Cells may have been given no points, or several.
+  for (int64_t c = 0; is_own && c < count; ++c)
+    if (offsets[static_cast<size_t>(c)] != c) return false;
+  if (is_own && static_cast<int64_t>(points.size()) != count) return false;
   for (int64_t c = 0; c < count; ++c) {
-    const int64_t point = points.empty() ? connectivity.integer(c) : points[static_cast<size_t>(c)];
+    const int64_t point = is_own ? points[static_cast<size_t>(c)] : connectivity.integer(c);
     if (point != c) return false;
   }
   return true;
@@ -237,7 +243,7 @@ pillion_cells CellTable::raw() const {
   out.size = sizeof out;
   out.count = count;
   out.type = type;
-  const bool is_own = !points.empty();
+  const bool is_own = connectivity.data == nullptr;
   out.index_type = is_own ? PILLION_INT64 : connectivity.type;
   out.points = is_own ? static_cast<const void*>(points.data()) : connectivity.data;
   if (types.empty()) return out;

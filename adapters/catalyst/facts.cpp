@@ -83,10 +83,7 @@ MeshFacts facts_of(const Part& part) {
   facts.form = part.form;
   facts.axes = part.axes;
   facts.units = part.units;
-  for (const auto& field : part.fields)
-    facts.fields[field.name] = {field.components.front().type,
-                                static_cast<int32_t>(field.components.size()), field.at_points,
-                                field.units};
+  for (const auto& field : part.fields) facts.fields[field.name] = catalyst::facts_of(field);
   facts.is_nested = part.is_nested;
   if (!part.coordinates.empty()) facts.coordinates = type_of_coordinates(part);
   if (!part.is_box()) {
@@ -115,15 +112,10 @@ void merge_fields(const Key& key, MeshFacts& into, const MeshFacts& from, Facts&
     const auto [at, is_new] = into.fields.try_emplace(name, field);
     if (is_new) continue;
     if (at->second.units.empty()) at->second.units = field.units;
-    if (at->second.type != field.type || at->second.components != field.components ||
-        at->second.at_points != field.at_points)
+    if (!field.has_form_of(at->second))
       add_fault(all, {key, name,
-                      fmt::format("field '{}' of channel '{}' differs between domains: {} x {} and "
-                                  "{} x {}, at {} and {}",
-                                  name, key.channel, at->second.components,
-                                  name_of(at->second.type), field.components, name_of(field.type),
-                                  at->second.at_points ? "points" : "cells",
-                                  field.at_points ? "points" : "cells")});
+                      fmt::format("field '{}' of channel '{}' differs between domains: {}, and {}",
+                                  name, key.channel, at->second.form(), field.form())});
   }
 }
 
@@ -160,6 +152,15 @@ void add(Facts& facts, const Key& key, const MeshFacts& mesh) {
 }
 
 }  // namespace
+
+std::string FieldFacts::form() const {
+  return fmt::format("{} x {} at {}", components, name_of(type), at_points ? "points" : "cells");
+}
+
+FieldFacts facts_of(const FieldValues& field) {
+  return {field.components.front().type, static_cast<int32_t>(field.components.size()),
+          field.at_points, field.units};
+}
 
 bool is_same_spacing(const std::array<double, 3>& a, const std::array<double, 3>& b, int32_t axes) {
   for (size_t d = 0; d < static_cast<size_t>(axes); ++d)

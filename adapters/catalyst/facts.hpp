@@ -20,6 +20,12 @@ struct FieldFacts {
   bool at_points = false;
   std::string units;
   bool operator==(const FieldFacts&) const = default;
+  /// Whether both have values of one type at the same places.
+  [[nodiscard]] bool has_form_of(const FieldFacts& other) const {
+    return type == other.type && components == other.components && at_points == other.at_points;
+  }
+  /// In words.
+  [[nodiscard]] std::string form() const;
 };
 
 /// Domains of a uniform mesh whose cells are of one size.
@@ -49,6 +55,7 @@ struct Facts {
   std::set<Fault> faults;         ///< at most one for each mesh, and for each field
 };
 
+FieldFacts facts_of(const FieldValues& field);
 Facts facts_of(const Description& description);
 /// Adds the facts of other domains. What contradicts becomes a fault.
 void merge(Facts& into, const Facts& from);

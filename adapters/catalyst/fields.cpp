@@ -13,6 +13,8 @@ namespace pillion::catalyst {
 namespace {
 
 constexpr uint8_t duplicate = 1, hidden = 32;
+/// Of a field in a catalogue.
+constexpr size_t most_components = 1000;
 
 bool is_at_points(const Node& field) {
   const auto association = field.find("association");
@@ -71,6 +73,9 @@ std::vector<Array> components_of(const Node& values) {
   if (!values.has_children()) return {values.array()};
   for (const auto& child : values.children()) out.push_back(child.array());
   if (out.empty()) refuse(fmt::format("'{}' is empty", values.path()));
+  if (out.size() > most_components)
+    refuse(fmt::format("'{}' has {} components; Pillion takes up to {}", values.path(), out.size(),
+                       most_components));
   for (const auto& each : out)
     if (each.type != out.front().type)
       refuse(

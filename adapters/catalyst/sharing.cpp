@@ -165,6 +165,7 @@ void Sharing::share_field(const Blocks& blocks, const std::string& name,
                           const std::string* original) {
   const auto& mesh = blocks.mesh;
   check(pillion_begin_blocks(session_, name.c_str()));
+  bool is_faulty = blocks.is_faulty;
   for (size_t n = 0; n < blocks.parts.size(); ++n) {
     const Part& part = *blocks.parts[n];
     FieldValues positions;
@@ -176,6 +177,13 @@ void Sharing::share_field(const Blocks& blocks, const std::string& name,
                                       [&](const auto& field) { return field.name == *original; });
       if (found == part.fields.end()) continue;
       values = &*found;
+      if (const auto facts = facts_of(*values);
+          !facts.has_form_of(mesh.fields.at(*original).facts)) {
+        note(fmt::format("field '{}' of '{}' is {} now, and was {} at first", *original, part.path,
+                         facts.form(), mesh.fields.at(*original).facts.form()));
+        is_faulty = true;
+        continue;
+      }
     }
     const bool is_box = mesh.kind != PILLION_UNSTRUCTURED && mesh.kind != PILLION_PARTICLES;
     const pillion_type type =
@@ -184,9 +192,12 @@ void Sharing::share_field(const Blocks& blocks, const std::string& name,
     else share_items(blocks, n, name, *values, type);
   }
   const auto fault = original == nullptr ? blocks.faults.end() : blocks.faults.find(*original);
-  if (fault != blocks.faults.end()) note(fault->second);
+  if (fault != blocks.faults.end()) {
+    note(fault->second);
+    is_faulty = true;
+  }
   // With a block that cannot be, Pillion leaves the publication out, on all ranks.
-  if (blocks.is_faulty || fault != blocks.faults.end())
+  if (is_faulty)
     pillion_share_particles_typed(session_, name.c_str(), static_cast<int32_t>(blocks.parts.size()),
                                   -1, nullptr, 0);
   check(pillion_end_blocks(session_, name.c_str()));

@@ -228,9 +228,13 @@ void write_wrong(const std::string& kind, const Domain& domain, Writer& out, Nod
   if (kind == "uneven" && is_last) grid.size = width / 1.5;
   out.uniform(grid);
   out.fields(grid.centres(), grid.points());
-  if (kind == "thin" && step == 1 && is_last) {
+  if ((kind == "thin" || kind == "wide") && step == 1 && is_last) {
     mesh["fields/single"].remove("values");
-    mesh["fields/single/values"].set(std::vector<float>(3));
+    if (kind == "thin") mesh["fields/single/values"].set(std::vector<float>(3));
+    for (const char* axis : {"x", "y"})
+      if (kind == "wide")
+        mesh["fields/single/values"][axis].set(
+            std::vector<float>(static_cast<size_t>(grid.cells[0]) * 20));
   }
   if ((kind == "misplaced" || (kind == "displaced" && step == 1)) && is_last)
     mesh["coordsets/coords/origin/y"].set_float64(origin[1] + 0.1);
@@ -285,7 +289,7 @@ void put_channel(Node&& channel, const std::string& kind, int first, int domains
   }
   static const std::vector<std::string> wrong = {"broken", "displaced",   "misplaced", "overlap",
                                                  "uneven", "cylindrical", "basis",     "short",
-                                                 "thin",   "differs"};
+                                                 "thin",   "wide",        "differs"};
   const bool is_wrong = std::find(wrong.begin(), wrong.end(), kind) != wrong.end();
   channel["type"] = kind == "files" ? "ioss" : "mesh";
   for (int d = first; d < first + domains; ++d) {

@@ -122,6 +122,27 @@ TEST_CASE("cells that cannot be understood") {
   CHECK(refusal_of(tree) == "'elements/connectivity' has 1 indices; its cells have 4 each");
 }
 
+TEST_CASE("cells without points have indices of a type all the same") {
+  Tree tree;
+  tree.set("elements/shape", "polygonal").set("elements/connectivity", std::vector<int32_t>{0});
+  tree.set("elements/sizes", std::vector<int32_t>{0, 0});
+  const CellTable table = read_cells(tree.node());
+  CHECK(table.raw().count == 2);
+  CHECK(table.raw().index_type == PILLION_INT64);
+}
+
+TEST_CASE("points as cells are a list of points if each cell has one") {
+  Tree tree;
+  tree.set("elements/shape", "point").set("elements/connectivity", std::vector<int32_t>{0, 1, 2});
+  CHECK(read_cells(tree.node()).is_list_of_points());
+  tree.set("elements/sizes", std::vector<int32_t>{1, 1, 1});
+  CHECK(read_cells(tree.node()).is_list_of_points());
+  for (const auto& sizes : {std::vector<int32_t>{0, 0, 0}, {1, 0, 2}, {1, 0}}) {
+    tree.set("elements/sizes", sizes);
+    CHECK_FALSE(read_cells(tree.node()).is_list_of_points());
+  }
+}
+
 TEST_CASE("cells of a grid") {
   const CellTable lines = cells_of_grid(1, {2, 1, 1});
   CHECK(lines.type == 3);

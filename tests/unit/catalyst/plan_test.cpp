@@ -257,7 +257,7 @@ TEST_CASE("ranks that contradict each other") {
   const Plan plan = plan_of(facts_of_all({one, two}));
   CHECK(plan.warnings ==
         std::vector<std::string>{"field 'p' of channel 'grid' differs between domains: 1 x float64 "
-                                 "and 1 x float32, at cells and cells; field 'p' is left out"});
+                                 "at cells, and 1 x float32 at cells; field 'p' is left out"});
   CHECK(plan.meshes.begin()->second.fields.empty());
   Part flat = box(Form::Uniform, 2, {4, 4, 1});
   CHECK(warning_of({one, flat}).find("is uniform with 3 axes in one domain and uniform with 2") !=
