@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -50,10 +51,10 @@ struct Shared {
 struct SharedMesh {
   int64_t cells = 0, points = 0;
   std::vector<int32_t> points_used;  ///< of all points of the rank; empty if all are
+  std::vector<int32_t> patches;      ///< of cells, where the mesh has patches
 };
 
 pillion_session* session = nullptr;
-bool is_configured = false;
 Case of_run;
 std::map<std::pair<std::string, bool>, Shared> fields;  // by name in code_saturne, and previous
 std::map<std::string, SharedMesh> meshes;
@@ -85,6 +86,12 @@ void require(pillion_status status) {
 
 void warn(pillion_status status) {
   if (status != PILLION_OK) say(stderr, "WARNING: ", pillion_error_message());
+}
+
+// Of a call that this rank may have failed in alone.
+void warn_of_this_rank(pillion_status status) {
+  if (status != PILLION_OK)
+    std::fprintf(stderr, "pillion: WARNING: rank %d: %s\n", rank, pillion_error_message());
 }
 
 bool is_set(const char* variable) {
@@ -121,9 +128,10 @@ std::string products_of_earlier_run() {
 
 /// Beside a checkpoint, for the function above. Without the file products begin in a new folder.
 void note_products() {
-  const auto products = std::filesystem::path(pillion_report_path(session)).parent_path();
-  if (rank != 0 || products.empty()) return;
+  const auto report = std::filesystem::path(pillion_report_path(session));
+  if (rank != 0 || report.empty()) return;
   std::error_code fault;
+  const auto products = std::filesystem::weakly_canonical(report.parent_path(), fault);
   const auto folder = std::filesystem::canonical(checkpoint_folder, fault);
   std::ofstream(folder / place_of_products) << products.lexically_relative(folder).string() << '\n';
 }
@@ -174,7 +182,7 @@ void refuse_sidecars_of_coupled_programs(MPI_Comm comm) {
 std::vector<pillion_field> used_fields() {
   std::vector<pillion_field> out;
   int32_t count = 0;
-  warn(pillion_count_fields(session, &count));
+  warn_of_this_rank(pillion_count_fields(session, &count));
   for (int32_t n = 0; n < count; ++n) {
     pillion_field field{};
     if (pillion_get_field(session, n, &field) == PILLION_OK && field.used != 0)
@@ -200,16 +208,38 @@ void share_points(const char* name, const pillion_saturne_mesh& mesh,
     ids.push_back(number_of(mesh.point_numbers, p));
   points.data[0] = used.empty() ? mesh.coordinates : coordinates.data();
   points.ids = ids.data();
-  warn(pillion_share_points(session, name, 0, &points));
+  warn_of_this_rank(pillion_share_points(session, name, 0, &points));
 }
 
 void share_cells(const char* name, CellTable table, const pillion_saturne_mesh& mesh) {
   auto& shared = meshes[name];
-  shared = {static_cast<int64_t>(table.types.size()), mesh.points, std::move(table.points_used)};
+  shared = {static_cast<int64_t>(table.types.size()), mesh.points, std::move(table.points_used),
+            table.patches};
   share_points(name, mesh, shared.points_used);
   pillion_cells cells = table.view().raw(name);
   cells.size = sizeof cells;
-  warn(pillion_share_cells(session, name, 0, &cells));
+  warn_of_this_rank(pillion_share_cells(session, name, 0, &cells));
+}
+
+/// Whether the zones of the boundary are those that were shared; they may depend on time.
+bool has_zones_of(const SharedMesh& boundary, const pillion_saturne_mesh& mesh) {
+  return std::equal(boundary.patches.begin(), boundary.patches.end(), mesh.zones,
+                    mesh.zones + mesh.boundary_faces);
+}
+
+/// Those that analyses use, unless they have been shared.
+void share_meshes(const pillion_saturne_mesh& mesh, bool moves) {
+  for (const auto& [name, shared] : meshes)
+    if (moves) share_points(name.c_str(), mesh, shared.points_used);
+  for (const auto& field : used_fields()) {
+    const std::string name = field.mesh;
+    if (meshes.count(name) != 0) continue;
+    share_cells(name.c_str(),
+                name == "fluid"      ? volume_cells(mesh)
+                : name == "boundary" ? boundary_faces(mesh)
+                                     : interior_faces(mesh),
+                mesh);
+  }
 }
 
 }  // namespace
@@ -250,7 +280,6 @@ void pillion_saturne_add_field(const char* name, int32_t location, int32_t compo
 void pillion_saturne_set_celsius(void) { of_run.is_celsius = true; }
 
 void pillion_saturne_configure(void) {
-  is_configured = true;
   const auto names = names_of(of_run.fields);
   for (size_t f = 0; f < names.size(); ++f) {
     const auto& field = of_run.fields[f];
@@ -265,7 +294,7 @@ int pillion_saturne_is_due(int64_t step, double time) {
   if (session == nullptr) return 0;
   if (meshes.empty()) return 1;
   int32_t due = 0;
-  warn(pillion_is_due(session, step, time, &due));
+  warn_of_this_rank(pillion_is_due(session, step, time, &due));
   return due;
 }
 
@@ -278,17 +307,13 @@ int pillion_saturne_is_used(const char* name) {
 }
 
 void pillion_saturne_share_mesh(const pillion_saturne_mesh* mesh, int moves, int changes) {
-  if (changes != 0) meshes.clear();
-  for (const auto& [name, shared] : meshes)
-    if (moves != 0) share_points(name.c_str(), *mesh, shared.points_used);
-  for (const auto& field : used_fields()) {
-    const std::string name = field.mesh;
-    if (meshes.count(name) != 0) continue;
-    share_cells(name.c_str(),
-                name == "fluid"      ? volume_cells(*mesh)
-                : name == "boundary" ? boundary_faces(*mesh)
-                                     : interior_faces(*mesh),
-                *mesh);
+  try {
+    if (changes != 0) meshes.clear();
+    const auto boundary = meshes.find("boundary");
+    if (boundary != meshes.end() && !has_zones_of(boundary->second, *mesh)) meshes.erase(boundary);
+    share_meshes(*mesh, moves != 0);
+  } catch (const std::exception& error) {  // too little memory
+    std::fprintf(stderr, "pillion: WARNING: rank %d: %s\n", rank, error.what());
   }
 }
 
@@ -302,7 +327,8 @@ void pillion_saturne_share(const char* name, int32_t is_previous, const double* 
   if (field.values == values && field.count == count) return;
   field.values = values;
   field.count = count;
-  warn(pillion_share_values_typed(session, field.name.c_str(), 0, count, values, PILLION_FLOAT64));
+  warn_of_this_rank(
+      pillion_share_values_typed(session, field.name.c_str(), 0, count, values, PILLION_FLOAT64));
 }
 
 void pillion_saturne_step(int64_t step, double time, double dt) {

@@ -56,6 +56,26 @@ USER_POROSITY = {
 }
 """,
 }
+# A zone that is smaller at each step, over the zones of the setup.
+USER_ZONES = """
+static void select(void *input, const cs_mesh_t *m, int location_id, cs_lnum_t *n_elts,
+                   cs_lnum_t **elt_ids) {
+  cs_lnum_t n = 0;
+  double (*at)[3] = NULL, (*normal)[3] = NULL;
+  cs_mesh_quantities_b_faces(m, (cs_real_t **)&at, (cs_real_t **)&normal);
+  BFT_MALLOC(*elt_ids, m->n_b_faces, cs_lnum_t);
+  for (cs_lnum_t f = 0; f < m->n_b_faces; f++)
+    if (at[f][1] > 0.3 * cs_glob_time_step->nt_cur) (*elt_ids)[n++] = f;
+  *n_elts = n;
+  BFT_FREE(at);
+  BFT_FREE(normal);
+}
+void cs_user_zones(void) {
+  int id = cs_boundary_zone_define_by_func("upper part", select, NULL, 0);
+  cs_boundary_zone_set_time_varying(id, true);
+  for (int z = 1; z <= id; z++) cs_boundary_zone_set_overlay(z, true);
+}
+"""
 # Every boundary point follows a wave; code_saturne's equation for the mesh moves those between.
 USER_MOTION = """subroutine usalcl(itrale, nvar, nscal, icodcl, itypfb, ialtyb, impale, &
                   dt, rcodcl, xyzno0, disale)
@@ -122,6 +142,7 @@ CASES = {
         ("joined.msh",),
     ),
     "porous": Case("1-simple_junction/case1", STEPS, USER_POROSITY),
+    "zones": Case("1-simple_junction/case1", STEPS, {"cs_user_zones.c": HEADERS + USER_ZONES}),
     "quality": Case(
         "1-simple_junction/case1", STEPS | {"<run_type>standard": "<run_type>mesh quality"}
     ),

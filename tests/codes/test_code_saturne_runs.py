@@ -147,6 +147,21 @@ def test_cells_weigh_by_their_porosity(study):
     assert table["mean"][-1] == pytest.approx(mean, rel=1e-12)
 
 
+def test_patches_are_the_zones_of_the_step(study):
+    stages = ["write_vtkhdf: {fields: [yplus, boundary_area], durable: false}"]
+    run = study.run("zones", "run", 2, configuration(stages))
+    numbers = []
+    for step in (2, 4, 6):
+        boundary = vtkhdf(run, "boundary", step)
+        height = np.array([boundary.corners(c)[:, 1].mean() for c in range(len(boundary.types))])
+        patches = boundary.cells["patch"]
+        upper = patches == patches.max()
+        np.testing.assert_array_equal(upper, height > 0.3 * step)
+        assert len({*patches}) >= 4  # outlet, symmetry, walls, and the upper part
+        numbers.append(upper.sum())
+    assert numbers[0] > numbers[1] > numbers[2] > 0
+
+
 def test_a_run_without_steps(study):
     run = study.run("quality", "run", 3, STATISTICS + SIDECARS)
     assert "pillion:" not in (run / "output").read_text()
