@@ -63,6 +63,23 @@ def test_a_restart_continues_analyses_on_another_number_of_ranks(study):
     assert np.abs(np.mean(steps[5:], axis=0) - np.mean(steps, axis=0)).max() > 1e-2
 
 
+@pytest.mark.parametrize("key", ["moving", "rotor"])
+def test_a_restart_finds_the_mesh_where_it_is(study, key):
+    text = configuration(["write_vtkhdf: {fields: [temperature], durable: false}"], every=1)
+    first = study.run(key, "begin", 2, text, steps=3)
+    second = study.run(key, "end", 3, text, steps=6, restart=first)
+    for step, run in ((3, first), (4, second), (6, second)):
+        # Both runs have their products in one folder, and their EnSight files in two.
+        ours, wanted = vtkhdf(first, "fluid", step), ensight(run, "FLUID_DOMAIN", 0.005 * step)
+        for kind in np.unique(wanted.types):
+            here = ours.order[ours.types[ours.order] == kind]
+            there = np.flatnonzero(wanted.types == kind)
+            for a, b in zip(here, there, strict=True):
+                np.testing.assert_array_equal(ours.corners(a), wanted.corners(b))
+            values = ours.cells["temperature"][here].astype(np.float32)
+            np.testing.assert_array_equal(values, wanted.cells["TempC"][there])
+
+
 def test_a_restart_without_the_state_of_analyses_begins_a_new_run(study):
     first = study.run(
         "junction", "unsaved", 2, STATISTICS, steps=3, PILLION_SATURNE_CHECKPOINT="no"
