@@ -25,7 +25,8 @@ bool is_one_array(const std::vector<Array>& components) {
 
 bool is_regular(const std::vector<Array>& components) {
   return std::all_of(components.begin(), components.end(), [&](const Array& each) {
-    return each.is_regular() && each.stride == components.front().stride;
+    return each.is_regular() && each.type == components.front().type &&
+           each.stride == components.front().stride;
   });
 }
 
@@ -209,12 +210,14 @@ void Sharing::share_box(const Blocks& blocks, size_t number, const std::string& 
   const Place& place = blocks.places[number];
   const auto block = static_cast<int32_t>(number);
   const auto axes = static_cast<size_t>(part.axes);
-  const auto components = static_cast<int32_t>(field.components.size());
+  const bool is_positions = name == blocks.mesh.positions;
+  const auto given = static_cast<int32_t>(field.components.size());
+  const int32_t components = is_positions ? blocks.mesh.dimensions : given;
   const Array& first = field.components.front();
   const auto size = static_cast<int64_t>(size_of(first.type));
   std::array<int64_t, 4> strides{};
   const bool converts =
-      name == blocks.mesh.positions && first.type != blocks.mesh.type_of_positions;
+      is_positions && (first.type != blocks.mesh.type_of_positions || components != given);
   if (converts || !is_regular(field.components)) {
     const Values values{field,
                         values_of_box(part.lo, part.hi, part.axes, field.lattice, field.at_points),

@@ -154,6 +154,22 @@ void with_ghosts(Writer& out, const Grid& grid, bool of_ascent) {
   out.ghosts(of_ascent ? "ascent_ghosts" : "vtkGhostType", flags);
 }
 
+/// Quadrilaterals in a plane; those of the last domain have no third coordinate.
+void flat(Writer& out, Node mesh, const Grid& grid, bool has_height) {
+  std::vector<Triple> points;
+  Grid::each({grid.cells[0] + 1, grid.cells[1] + 1, 1},
+             [&](int i, int j, int) { points.push_back(grid.place(i, j, 1.5)); });
+  if (has_height) out.mixed_points(points);
+  else out.explicit_points(points, false);
+  if (!has_height) mesh["coordsets/coords/values"].remove("z");
+  auto topo = out.topology("structured");
+  for (int d = 0; d < 2; ++d) {
+    const std::string axis(1, static_cast<char>('i' + d));
+    topo["elements/dims"][axis].set_int32(grid.cells[static_cast<size_t>(d)]);
+    topo["elements/origin"][axis + "0"].set_int32(grid.lo[static_cast<size_t>(d)]);
+  }
+}
+
 struct Domain {
   int number, count;  ///< of all
   [[nodiscard]] Grid slab() const {
@@ -297,6 +313,7 @@ void put_channel(Node&& channel, const std::string& kind, int first, int domains
     auto mesh = domains == 1 ? channel["data"] : channel["data"]["domain_" + std::to_string(d)];
     Writer out(mesh, memory, step);
     if (is_wrong) write_wrong(kind, {d, all}, out, same(mesh), step);
+    else if (kind == "flat") flat(out, same(mesh), Domain{d, all}.slab(), d < all - 1);
     else if (kind == "skin") with_skin(out, same(mesh), sheared(Domain{d, all}.slab()));
     else write(kind == "files" ? "uniform" : kind, {d, all}, out);
   }

@@ -200,6 +200,21 @@ class Writer {
       coords["values"][axes[d]].set_external(memory_.put(along), points.size());
     }
   }
+  /// The second coordinate in single precision, the same distance apart as the others.
+  void mixed_points(const std::vector<Triple>& points) {
+    auto coords = coordset("explicit");
+    std::vector<double> together;
+    for (const auto& at : points) {
+      together.insert(together.end(), at.begin(), at.end());
+      const auto y = static_cast<float>(at[1]);
+      std::memcpy(&together[together.size() - 2], &y, sizeof y);
+    }
+    double* data = memory_.put(together);
+    for (const int d : {0, 2})
+      coords["values"][axes[d]].set_external(data + d, points.size(), 0, 3 * sizeof(double));
+    coords["values/y"].set_external(reinterpret_cast<float*>(data + 1), points.size(), 0,
+                                    3 * sizeof(double));
+  }
   Node topology(const std::string& type) {
     auto topology = mesh_["topologies/topo"];
     topology["type"] = type;

@@ -84,6 +84,14 @@ def test_topologies_of_a_channel_are_meshes(build, meshes, tmp_path):
     np.testing.assert_allclose(table["mean"], np.trunc(1000 * x).mean(), rtol=1e-12)
 
 
+def test_coordinates_of_two_types_and_one_that_a_domain_lacks(build, meshes, tmp_path):
+    only_run(build, meshes, tmp_path, "flat", "      - statistics: {fields: [coordinates]}\n")
+    table = read_table(tmp_path / "results/a/statistics_coordinates.csv")
+    np.testing.assert_allclose(table["mean_x"], MEAN, rtol=1e-12)
+    np.testing.assert_allclose(table["mean_y"], 2 + 5 / 4, rtol=1e-12)
+    assert (table["min_z"] == 0).all() and (table["max_z"] == 1).all()
+
+
 def dropped(folder) -> int:
     return json.loads((folder / "results/report.json").read_text())["analyses"][0]["dropped"]
 
