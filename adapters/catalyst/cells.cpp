@@ -74,9 +74,10 @@ Ranges ranges_of(const Node& elements, int64_t length, int64_t each) {
     const auto at = static_cast<int64_t>(c);
     const int64_t size = sizes ? given.integer(at) : each;
     const int64_t first = sizes && offsets ? starts.integer(at) : next;
-    if (size < 0 || first < 0 || first + size > length)
-      refuse(fmt::format("cell {} of '{}' has the indices {} to {} of 'connectivity', which has {}",
-                         c, elements.path(), first, first + size - 1, length));
+    if (size < 0 || first < 0 || size > length || first > length - size)
+      refuse(
+          fmt::format("cell {} of '{}' has {} indices from number {} on, and 'connectivity' has {}",
+                      c, elements.path(), size, first, length));
     out.first.push_back(first);
     out.size.push_back(size);
     next = first + size;
@@ -121,10 +122,11 @@ void add_polyhedron(const Array& faces, int64_t first, int64_t size, int64_t bas
   const auto known = static_cast<int64_t>(table.face_offsets.size()) - 1;
   std::vector<int64_t> points;
   for (int64_t i = first; i < first + size; ++i) {
-    const int64_t face = base + faces.integer(i);
-    if (face < base || face >= known)
-      refuse(fmt::format("a polyhedron has the face {}; 'subelements' has {}", face - base,
-                         known - base));
+    const int64_t number = faces.integer(i);
+    if (number < 0 || number >= known - base)
+      refuse(
+          fmt::format("a polyhedron has the face {}; 'subelements' has {}", number, known - base));
+    const int64_t face = base + number;
     table.polyhedron_faces.push_back(face);
     const auto at = static_cast<size_t>(face);
     points.insert(points.end(), table.face_points.begin() + table.face_offsets[at],

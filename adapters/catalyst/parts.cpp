@@ -174,7 +174,7 @@ void read_structured(const Node& topology, const Node& coordset, Part& part) {
     const std::string axis = logical[extents.order[a]];
     for (const auto& name : {axis + "0", axis})
       if (const auto first = origin->find(name.c_str())) {
-        (*part.index)[a] = first->integer();
+        (*part.index)[a] = std::clamp(first->integer(), -most_points, most_points);
         break;
       }
   }

@@ -39,18 +39,22 @@ std::string mesh_name(const Key& key, const Facts& facts) {
   return plain(name);
 }
 
-int64_t volume_of(const std::array<int64_t, 3>& cells) { return cells[0] * cells[1] * cells[2]; }
+/// In reals, because domains may be far apart.
+double volume_of(const std::array<int64_t, 3>& cells) {
+  return static_cast<double>(cells[0]) * static_cast<double>(cells[1]) *
+         static_cast<double>(cells[2]);
+}
 
 /// Whether domains with so many cells fill the mesh; refuses domains that overlap.
 bool is_filled(const Key& key, int64_t cells, const PlannedMesh& mesh) {
-  const int64_t all = volume_of(mesh.cells);
-  if (cells > all)
+  const double all = volume_of(mesh.cells), own = static_cast<double>(cells);
+  if (own > all)
     refuse(
         fmt::format("the domains of channel '{}' have {} cells together, but the box around them "
                     "has {}: they overlap; mark cells that another domain owns in a field "
                     "'vtkGhostType' or 'ascent_ghosts'",
                     key.channel, cells, all));
-  return cells == all;
+  return own == all;
 }
 
 void plan_levels(const Key& key, const MeshFacts& facts, int64_t levels, PlannedMesh& mesh) {

@@ -105,8 +105,9 @@ TimeAverage::TimeAverage(stage::Setup& setup)
   }
   if (moments_ != Moments::none) make_moments(setup);
   else if (setup["pairs"].size() > 0) setup["pairs"].fail("pairs need `moments`");
-  // Records, and again when blocks move.
-  const auto numbers = static_cast<double>(quantities_) + static_cast<double>(pairs_.size());
+  // Records, and again when blocks move. Each cell has a key and a place, too.
+  const auto numbers = static_cast<double>(quantities_) + static_cast<double>(pairs_.size()) +
+                       (points_ == 1 ? 2 : 0);
   setup.memory(2 * 8 * numbers / bytes_of(setup, names_));
   setup.product("time_average_" + names_[0] + ".csv");
 }

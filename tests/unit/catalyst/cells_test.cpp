@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <limits>
 #include <pillion/error.hpp>
 #include <set>
 
@@ -76,7 +77,22 @@ TEST_CASE("shapes by number, with sizes alone or offsets that skip") {
   tree.set("elements/shapes", std::vector<int32_t>{8, 3});
   tree.set("elements/offsets", std::vector<int32_t>{0, 5});
   CHECK(refusal_of(tree) ==
-        "cell 1 of 'elements' has the indices 5 to 8 of 'connectivity', which has 8");
+        "cell 1 of 'elements' has 4 indices from number 5 on, and 'connectivity' has 8");
+}
+
+TEST_CASE("offsets and faces beyond all numbers are refused") {
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  Tree tree;
+  tree.set("elements/shape", "polygonal")
+      .set("elements/connectivity", std::vector<int32_t>{0, 1, 2})
+      .set("elements/sizes", std::vector<int32_t>{3})
+      .set("elements/offsets", std::vector<int64_t>{most - 1});
+  CHECK(refusal_of(tree).find("has 3 indices from number 9223372036854775806 on") !=
+        std::string::npos);
+  tree.set("elements/shape", "polyhedral").set("elements/offsets", std::vector<int64_t>{0});
+  tree.set("elements/connectivity", std::vector<int64_t>{0, 1, most});
+  tree.set("subelements/shape", "tri").set("subelements/connectivity", std::vector<int32_t>(6));
+  CHECK(refusal_of(tree).starts_with("a polyhedron has the face 9223372036854775807;"));
 }
 
 TEST_CASE("polyhedra name their points once, and keep their faces") {

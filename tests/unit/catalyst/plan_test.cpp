@@ -187,6 +187,15 @@ TEST_CASE("boxes that overlap or leave holes") {
   CHECK(place_of(trimmed, plan.meshes.begin()->second).lo == Index{4, 0, 0});
 }
 
+TEST_CASE("boxes so far apart that a number of cells between them is too large for 64 bits") {
+  constexpr int64_t far = (int64_t{1} << 32) - 4;
+  const Part one = uniform_at({0, 0, 0}, {4, 4, 4});
+  const Part other = uniform_at({far, far, 0}, {far + 4, far + 4, 4});
+  const Plan plan = plan_of(facts_of_all({one, other}));
+  CHECK(plan.warnings.empty());
+  CHECK(catalogue_of(plan).find("covered: partial") != std::string::npos);
+}
+
 TEST_CASE("values at points are left out where Pillion has none") {
   Part left = uniform_at({0, 0, 0}, {4, 4, 4}), far = uniform_at({6, 0, 0}, {8, 4, 4});
   left.fields.push_back(field("corner", PILLION_FLOAT32, 3, true));
