@@ -97,6 +97,16 @@ const Order& Gathering::hz_order(int level) {
   return at->second;
 }
 
+/// An error of a file of blocks names the dataset too, whose template of names may be wrong.
+template <class F>
+void of_dataset(const std::string& path, F&& body) {
+  try {
+    body();
+  } catch (const Error& problem) {
+    throw Error(problem.code(), "cannot read the dataset " + path + ": " + problem.what());
+  }
+}
+
 }  // namespace
 
 Reader::Reader(const std::string& path) : Reader(path, read_text(path)) {}
@@ -167,7 +177,8 @@ int64_t Reader::read_after(const Query& query, int after, int level, std::byte* 
   const auto all = blocks_in(dataset_, after, level, query.lo, query.hi);
   for (const auto& blocks : by_file(dataset_, all)) {
     const auto path = path_of(blocks.front().number, query.step);
-    gathering.take(BlockFile::open(path, dataset_).get(), blocks);
+    of_dataset(path_,
+               [&] { gathering.take(BlockFile::open(path, dataset_).get(), blocks); });
   }
   return gathering.bytes();
 }

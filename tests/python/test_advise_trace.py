@@ -3,7 +3,8 @@
 
 import json
 
-from pillion.advise.trace import read_trace
+import pytest
+from pillion.advise.trace import Trace, Visit, read_trace, share_handed_over
 
 
 def line(name, category, step, begin, end):
@@ -24,3 +25,21 @@ def test_what_is_rare_is_seen_beside_what_is_frequent(tmp_path):
     for visits in trace.simulation:
         seen = [visit.step for visit in visits if "seldom" in visit.stages]
         assert seen == [0, 400, 800, 1200, 1600]
+
+
+@pytest.mark.parametrize(
+    ("seen", "came", "share"),
+    [
+        (range(0, 50, 10), range(0, 50, 10), 1.0),
+        (range(0, 50, 10), (0, 20, 40), 0.5),
+        (range(0, 50, 10), (), 1.0),
+        # The simulation's rank has lost the beginning of its trace.
+        ((30, 40), (20,), 1.0),
+    ],
+)
+def test_the_part_that_came_to_the_sidecars(seen, came, share):
+    simulation, sidecars = (
+        [Visit(step, 0.0, 1.0, {"a": (0.1,)}, 0.0) for step in steps] for steps in (seen, came)
+    )
+    trace = Trace(simulation=[simulation], sidecars=[sidecars])
+    assert share_handed_over(trace, "a") == share

@@ -104,6 +104,14 @@ def test_brackets_without_end_are_an_error(folder, tmp_path, kind):
         read(path)
 
 
+def test_a_template_that_names_a_folder_is_an_error_with_the_name_of_the_file(folder):
+    path = folder / "view/template.idx"
+    text = (folder / "view/d.idx").read_text()
+    path.write_text(re.sub(r"(?<=\(filename_template\)\n).*", ".", text))
+    with pytest.raises(Error, match=re.escape(str(path))):
+        show_dataset(path)
+
+
 @pytest.mark.parametrize("kind", READERS)
 def test_damage_is_an_error_with_the_name_of_the_file(folder, tmp_path, kind):
     name, read = READERS[kind]

@@ -289,7 +289,9 @@ def share_handed_over(trace: Trace, analysis: str) -> float:
         return 1.0
     # From one that came to the last, if there are two.
     begin = came[0] if len(came) > 1 else -math.inf
-    return max(1, len(came) - 1) / sum(begin < step <= came[-1] for step in seen)
+    offered = sum(begin < step <= came[-1] for step in seen)
+    # A rank that was slow to write may know of none of them.
+    return max(1, len(came) - 1) / offered if offered > 0 else 1.0
 
 
 @cache
