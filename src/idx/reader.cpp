@@ -177,8 +177,7 @@ int64_t Reader::read_after(const Query& query, int after, int level, std::byte* 
   const auto all = blocks_in(dataset_, after, level, query.lo, query.hi);
   for (const auto& blocks : by_file(dataset_, all)) {
     const auto path = path_of(blocks.front().number, query.step);
-    of_dataset(path_,
-               [&] { gathering.take(BlockFile::open(path, dataset_).get(), blocks); });
+    of_dataset(path_, [&] { gathering.take(BlockFile::open(path, dataset_).get(), blocks); });
   }
   return gathering.bytes();
 }
