@@ -13,13 +13,18 @@ std::string mesh(const std::string& name, const Case& of, const std::string& coo
          ", dimensions: " + std::to_string(of.dimensions) + ", coordinates: " + coordinates + "}\n";
 }
 
-std::string field(const std::string& name, const std::string& mesh, int components = 1) {
+std::string field(const std::string& name, const std::string& mesh, int components = 1,
+                  const char* more = "") {
   return "  " + name + ": {mesh: " + mesh +
-         ", type: float64, components: " + std::to_string(components) + "}\n";
+         ", type: float64, components: " + std::to_string(components) + more + "}\n";
+}
+
+std::string coordinates(const std::string& name, const std::string& mesh, const Case& of) {
+  return field(name, mesh, of.dimensions, of.is_moving ? "" : ", constant: true");
 }
 
 std::string number(const std::string& name, const std::string& mesh) {
-  return "  " + name + ": {mesh: " + mesh + ", type: int32, centering: cell}\n";
+  return "  " + name + ": {mesh: " + mesh + ", type: int32, centering: cell, constant: true}\n";
 }
 
 }  // namespace
@@ -28,9 +33,9 @@ std::string catalogue_text(const Case& of) {
   const int vector = of.dimensions;
   std::string text = "meshes:\n" + mesh("fluid", of, "coordinates");
   if (of.has_solid) text += mesh("thermal", of, "thermal_coordinates");
-  text += "fields:\n" + number("number", "fluid") + field("coordinates", "fluid", vector);
+  text += "fields:\n" + number("number", "fluid") + coordinates("coordinates", "fluid", of);
   if (of.has_solid)
-    text += number("thermal_number", "thermal") + field("thermal_coordinates", "thermal", vector);
+    text += number("thermal_number", "thermal") + coordinates("thermal_coordinates", "thermal", of);
   if (of.has_flow) text += field("velocity", "fluid", vector) + field("pressure", "fluid");
   if (of.has_flow && !of.is_axisymmetric) text += field("vorticity", "fluid", vector == 3 ? 3 : 1);
   if (of.has_magnetic_field) text += field("magnetic_field", "fluid", vector);

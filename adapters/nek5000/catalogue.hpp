@@ -16,6 +16,7 @@ struct Case {
   bool is_axisymmetric = false;  ///< in two dimensions, of which the first is the axis
   bool has_magnetic_field = false;
   bool has_solid = false;        ///< elements in which nothing flows
+  bool is_moving = false;        ///< points of elements move
   bool has_temperature = false;  ///< as a field that is computed
   /// Of the temperature, and then of each passive scalar, whether solid elements have it. There are
   /// one more of them than passive scalars.

@@ -19,11 +19,12 @@
             integer(c_int) :: yes
           end function
           subroutine nek_begin_case(order, dimensions, flow, axis,
-     $        magnetic, solid, temperature, scalars, on_thermal)
+     $        magnetic, solid, moving, temperature, scalars,
+     $        on_thermal)
      $        bind(C, name='pillion_nek_begin_case')
             import :: c_int
             integer(c_int), value :: order, dimensions, flow, axis,
-     $        magnetic, solid, temperature, scalars
+     $        magnetic, solid, moving, temperature, scalars
             integer(c_int) :: on_thermal(*)
           end subroutine
           subroutine nek_share(field, elements, components, x, y, z)
@@ -162,8 +163,8 @@
       iheat = 0
       if (ifheat .and. idpss(1).ge.0) iheat = 1
       call nek_begin_case(lx1-1, ldim, merge(1,0,ifflow),
-     $     merge(1,0,ifaxis), merge(1,0,ifmhd), isolid, iheat, npscal,
-     $     on_thermal)
+     $     merge(1,0,ifaxis), merge(1,0,ifmhd), isolid,
+     $     merge(1,0,ifmvbd), iheat, npscal, on_thermal)
       end subroutine
 
 ! Shares Nek's arrays where they are; nothing is copied. The pressure of PnPn-2, and arrays of an

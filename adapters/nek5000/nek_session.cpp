@@ -137,7 +137,7 @@ int pillion_nek_is_open() { return session != nullptr ? 1 : 0; }
 /// Completes the opening, once Nek has read its inputs. `on_thermal` has an entry for the
 /// temperature and for each of `scalars`.
 void pillion_nek_begin_case(int order, int dimensions, int flow, int axis, int magnetic, int solid,
-                            int temperature, int scalars, const int* on_thermal) {
+                            int moving, int temperature, int scalars, const int* on_thermal) {
   Case of;
   of.order = order;
   of.dimensions = dimensions;
@@ -145,6 +145,7 @@ void pillion_nek_begin_case(int order, int dimensions, int flow, int axis, int m
   of.is_axisymmetric = axis != 0;
   of.has_magnetic_field = magnetic != 0;
   of.has_solid = solid != 0;
+  of.is_moving = moving != 0;
   of.has_temperature = temperature != 0;
   of.is_on_thermal.assign(on_thermal, on_thermal + scalars + 1);
   for (const auto& [name, values] : added) of.added.push_back(name);

@@ -394,11 +394,20 @@ _FIELD = _map(
             "(default: the points of the mesh).",
             TEXT,
         ),
+        "constant": (
+            "Whether values of a block never change after they were first published; then they "
+            "go to sidecars once (default: false). Not of particles.",
+            BOOLEAN,
+        ),
         "units": ("Such as g/cm^3; an exponent follows a caret.", TEXT),
     },
     **{
         "if": _has(components={"type": "array"}),
-        "then": {"properties": {key: False for key in ("mesh", "type", "centering", "points")}},
+        "then": {
+            "properties": {
+                key: False for key in ("mesh", "type", "centering", "points", "constant")
+            }
+        },
         "else": _has(mesh=_GIVEN, type=_GIVEN),
     },
 )

@@ -28,6 +28,8 @@ class ScratchBuffer {
     capacity_ = 0;
   }
   [[nodiscard]] size_t capacity() const { return capacity_; }
+  /// Where it is now; null before it is asked for.
+  [[nodiscard]] const std::byte* data() const { return bytes_.get(); }
 
  private:
   struct Free {

@@ -174,11 +174,13 @@ struct Field {
   /// alone; empty of other fields.
   std::vector<std::string> parts{};
   int32_t axis = 0;  ///< of values at faces: that which they are across; at edges: along which
-  std::string point_set{};  ///< of its mesh, whose points it has values at; "": the mesh's own
+  std::string point_set{};   ///< of its mesh, whose points it has values at; "": the mesh's own
+  bool is_constant = false;  ///< values of a block never change after they were first published
 
   static constexpr auto members() {
-    return std::tuple{&Field::name,       &Field::mesh,      &Field::units, &Field::type,
-                      &Field::components, &Field::centering, &Field::axis,  &Field::point_set};
+    return std::tuple{&Field::name, &Field::mesh,       &Field::units,
+                      &Field::type, &Field::components, &Field::centering,
+                      &Field::axis, &Field::point_set,  &Field::is_constant};
   }
 };
 
@@ -257,6 +259,8 @@ class Catalogue {
   [[nodiscard]] const Mesh& mesh(const std::string& name) const;
   [[nodiscard]] const Field& field(const std::string& name) const;
   [[nodiscard]] const Mesh& mesh_of(const std::string& field) const;
+  /// Those whose values never change.
+  [[nodiscard]] std::vector<const Field*> constant_fields() const;
   /// The fields that have this one as a component.
   [[nodiscard]] std::vector<std::string> assembled_from(const std::string& part) const;
   /// Of fields that programs and stages name.

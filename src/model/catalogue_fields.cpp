@@ -97,6 +97,18 @@ void read_axis(Reader& reader, const Mesh& mesh, Field& field) {
                     mesh.axes, mesh.name, text));
 }
 
+/// Particles change their order and their ranks, so none of their fields is constant.
+void read_constant(Reader& reader, const Mesh* mesh, Field& field) {
+  const Value* constant = reader.find("constant");
+  if (constant == nullptr) return;
+  field.is_constant = constant->as_boolean();
+  if (field.is_constant && mesh != nullptr && mesh->kind == MeshKind::Particles)
+    constant->fail_at_key(fmt::format(
+        "field '{}' cannot be constant: particles of mesh '{}' may change their order and their "
+        "ranks; leave 'constant' out",
+        field.name, mesh->name));
+}
+
 int32_t read_components(const Value& value) {
   const int64_t components = value.as_integer();
   if (components < 1 || components > 1000)
@@ -149,6 +161,9 @@ void Catalogue::read_field(const std::string& name, const Value& value,
         if (const Value* given = reader.find(key))
           given->fail_at_key(fmt::format("field '{}' has the {} of its components; leave '{}' out",
                                          name, key, key));
+      if (const Value* given = reader.find("constant"))
+        given->fail_at_key(fmt::format(
+            "field '{}' is constant if all of its components are; leave 'constant' out", name));
       parts_[name] = *components;
     });
     read_units(reader, field.units, mistakes);
@@ -180,6 +195,7 @@ void Catalogue::read_field(const std::string& name, const Value& value,
     const Value* points = reader.find("points");
     if (mesh != nullptr && points != nullptr) field.point_set = read_points(*points, *mesh, field);
   });
+  is_good &= attempt(mistakes, [&] { read_constant(reader, find_mesh(field.mesh), field); });
   read_units(reader, field.units, mistakes);
   is_good &= attempt(mistakes, [&] { reader.finish(mistakes); });
   if (is_good) put(std::move(field));
@@ -212,6 +228,7 @@ void Catalogue::assemble(const std::string& name, const Value& parts) {
                     name));
   field.parts.clear();
   const Field* first = nullptr;
+  bool is_constant = true;
   for (const auto& [key, entry] : parts.entries) {
     (void)entry.as_text();
     const Field& part = named_field(entry);
@@ -226,6 +243,7 @@ void Catalogue::assemble(const std::string& name, const Value& parts) {
           fmt::format("fields '{}' and '{}' cannot be components of one field: they differ "
                       "in their mesh, type or centering",
                       first->name, part.name));
+    is_constant = is_constant && part.is_constant;
     field.parts.push_back(part.name);
   }
   if (first == nullptr) parts.fail("the list of components is empty");
@@ -234,6 +252,7 @@ void Catalogue::assemble(const std::string& name, const Value& parts) {
   field.centering = first->centering;
   field.point_set = first->point_set;
   field.axis = first->axis;
+  field.is_constant = is_constant;
   field.components = static_cast<int32_t>(field.parts.size());
   if (field.units.empty()) field.units = first->units;
   put(std::move(field));
@@ -275,6 +294,13 @@ void Catalogue::settle_fields(base::Diagnostics* mistakes) {
     }
   check_coordinates(mistakes);
   check_masks(mistakes);
+}
+
+std::vector<const Field*> Catalogue::constant_fields() const {
+  std::vector<const Field*> out;
+  for (const auto& field : fields_)
+    if (field.is_constant) out.push_back(&field);
+  return out;
 }
 
 std::vector<std::string> Catalogue::assembled_from(const std::string& part) const {

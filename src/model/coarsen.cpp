@@ -73,6 +73,7 @@ Block coarse_box(const Block& fine, int axes, int64_t factor) {
   out.owned = out.box.volume();
   for (const auto& [name, array] : fine.arrays) {
     Array& view = out.arrays[name] = array;
+    view.version = 0;  // the receiver may have the whole array under this number
     int64_t offset = 0;
     for (int a = 0; a < axes; ++a) {
       offset += before[a] * array.strides[a];

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "base/text.hpp"
 #include "layout/division.hpp"
@@ -155,6 +156,19 @@ void add_side(NodeMemory& node, const char* purpose, ChainMemory memory, const P
       {"values between ranks", "half of 'sidecars: {memory}', and messages", shared + messages});
 }
 
+/// Copies of constant fields that analyses in sidecars need. They stay on the node.
+MemoryUse constants_for(const run::Chains& in_sidecars, const model::Catalogue& catalogue,
+                        const Peers& peers) {
+  std::set<std::string> needed;
+  for (const auto& chain : in_sidecars)
+    if (chain != nullptr) needed.merge(chain->needed());
+  std::vector<std::string> constant;
+  for (const auto* field : catalogue.constant_fields())
+    if (needed.contains(field->name)) constant.push_back(field->name);
+  const auto need = need_of_outputs(constant, catalogue, peers);
+  return {"constant fields", "'constant: true' in the catalogue", need.bytes, need.per_item};
+}
+
 }  // namespace
 
 std::vector<NodeMemory> node_memory(const model::Configuration& configuration,
@@ -174,6 +188,7 @@ std::vector<NodeMemory> node_memory(const model::Configuration& configuration,
   if (spec.through_node()) {
     const int64_t each = std::max<int64_t>(spec.per_node, 1);
     first.sidecars = {each * nodes, each};
+    add(first, constants_for(in_sidecars, configuration.catalogue, simulation));
     add_side(first, "stages in sidecars", largest_of(in_sidecars, configuration, first.sidecars),
              first.sidecars, transfers);
     return {first};
@@ -184,6 +199,7 @@ std::vector<NodeMemory> node_memory(const model::Configuration& configuration,
   add(second, {"publications received",
                spec.receive > 0 ? "'sidecars: {receive}'" : "four times 'sidecars: {memory}'",
                spec.receive_limit()});
+  add(second, constants_for(in_sidecars, configuration.catalogue, second.sidecars));
   add_side(second, "stages", largest_of(in_sidecars, configuration, second.sidecars),
            second.sidecars, transfers);
   return {first, second};

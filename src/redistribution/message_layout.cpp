@@ -75,6 +75,16 @@ Moves moves_of(const RegionLayout& regions, int sender) {
   return moves;
 }
 
+bool brings_new(const MessageLayout& layout) {
+  const auto is_new = [](const Keeping& k) { return k.version != 0 && k.left_out == 0; };
+  return std::any_of(layout.blocks.begin(), layout.blocks.end(),
+                     [&](const BlockLayout& block) {
+                       return std::any_of(block.keeping.begin(), block.keeping.end(), is_new);
+                     }) ||
+         std::any_of(layout.regions.begin(), layout.regions.end(),
+                     [&](const RegionLayout& list) { return is_new(list.keeping); });
+}
+
 FieldType type_of(const std::string& name, const model::Array& array) {
   return {name, array.type, array.components, array.centering, array.extents, array.has_extents};
 }

@@ -57,6 +57,13 @@ struct FieldType {
 
 FieldType type_of(const std::string& name, const model::Array& array);
 
+/// Of values that the receiver keeps for later messages; see kept_arrays.hpp.
+struct Keeping {
+  int64_t version = 0;   ///< 0: they are not kept
+  int64_t left_out = 0;  ///< 1 if they are not in the message, since the receiver has them
+  friend bool operator==(const Keeping&, const Keeping&) = default;
+};
+
 /// A block as the simulation shares it: it is read where it lies in the message.
 struct BlockLayout {
   std::string mesh;
@@ -66,6 +73,7 @@ struct BlockLayout {
   int32_t level = 0;
   int64_t topology_version = 0, geometry_version = 0;
   std::vector<FieldType> fields{};
+  std::vector<Keeping> keeping{};  ///< by field; empty if none is kept
 
   static constexpr auto members() {
     using B = BlockLayout;
@@ -76,7 +84,8 @@ struct BlockLayout {
                       &B::level,
                       &B::topology_version,
                       &B::geometry_version,
-                      &B::fields};
+                      &B::fields,
+                      &B::keeping};
   }
 };
 
@@ -84,7 +93,8 @@ BlockLayout layout_of(const std::string& mesh, const model::Block& block);
 /// The block, with packed arrays whose `data` is missing.
 model::Block block_of(const BlockLayout& layout);
 
-/// Regions of some fields of one mesh, packed region by region.
+/// Regions of some fields of one mesh, packed region by region; then, aligned, those of constant
+/// fields.
 struct RegionLayout {
   /// As the receiver sees it: one of its boxes, and the cells.
   struct Region {
@@ -94,9 +104,15 @@ struct RegionLayout {
   std::string mesh;
   std::vector<FieldType> fields;
   std::vector<Region> regions;
+  std::vector<FieldType> constants{};
+  std::string kept_as{};  ///< the name under which their values are kept,
+  int64_t group = 0;      ///< and the number of the block
+  Keeping keeping{};
 
   static constexpr auto members() {
-    return std::tuple{&RegionLayout::mesh, &RegionLayout::fields, &RegionLayout::regions};
+    using R = RegionLayout;
+    return std::tuple{&R::mesh,    &R::fields, &R::regions, &R::constants,
+                      &R::kept_as, &R::group,  &R::keeping};
   }
 };
 
@@ -114,6 +130,9 @@ struct MessageLayout {
                       &MessageLayout::particles};
   }
 };
+
+/// Whether a message brings values that the receiver keeps.
+[[nodiscard]] bool brings_new(const MessageLayout& layout);
 
 /// The regions that go to one rank, for its eyes, and back.
 RegionLayout regions_of(const layout::Moves& moves);

@@ -45,6 +45,41 @@ Groups group(const std::vector<Block>& blocks) {
   return groups;
 }
 
+/// Of values with a version, or with 0, that go to a receiver.
+Keeping keeping_of(const SentByReceiver* sent, int receiver, const std::string& field,
+                   int64_t block, int64_t version) {
+  if (version == 0) return {};
+  const auto of_receiver = sent->find(receiver);
+  const bool has_it = of_receiver != sent->end() && of_receiver->second.has(field, block, version);
+  return {version, has_it ? 1 : 0};
+}
+
+/// Analyses may want a mesh in several layouts, and in each of them other constant fields.
+std::string name_of_kept(layout::Request route, const RegionLayout& regions) {
+  route.fields.clear();
+  base::ByteWriter out;
+  out.put(route);
+  out.put(regions.constants);
+  const auto bytes = out.take();
+  return regions.mesh + "/" +
+         std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+/// Changes when the regions do, or the values in them.
+int64_t version_of(const std::vector<Block>& all, const std::vector<size_t>& blocks,
+                   const RegionLayout& regions) {
+  base::ByteWriter out;
+  for (const auto& region : regions.regions) out.put(region);
+  for (const size_t b : blocks) {
+    out.put(all[b].id);
+    for (const auto& field : regions.constants) out.put(all[b].arrays.at(field.name).version);
+  }
+  uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  for (const std::byte byte : out.take())
+    hash = (hash ^ static_cast<uint64_t>(byte)) * uint64_t{0x100000001b3};
+  return static_cast<int64_t>(hash | 1);
+}
+
 }  // namespace
 
 /// Regions of blocks that have the same fields.
@@ -138,12 +173,22 @@ void SendPlan::count(const FieldType& field, int64_t cells) {
 }
 
 // Every array is aligned, so that receivers read it where it lies: each is a list of one region.
-void SendPlan::add_block(const std::string& name, size_t number, Outgoing& outgoing) {
+void SendPlan::add_block(const std::string& name, size_t number, int receiver,
+                         const SentByReceiver* sent) {
+  auto& outgoing = messages_->outgoing[receiver];
   const auto& mesh = meshes_.at(name);
   const Block& block = mesh.blocks[number];
   const int64_t cells = block.box.volume();
-  const auto& layout = outgoing.layout.blocks.emplace_back(layout_of(name, block));
-  for (const auto& field : layout.fields) {
+  auto& layout = outgoing.layout.blocks.emplace_back(layout_of(name, block));
+  const auto version_of = [&](const FieldType& field) {
+    return sent == nullptr ? 0 : block.arrays.at(field.name).version;
+  };
+  if (std::any_of(layout.fields.begin(), layout.fields.end(), version_of))
+    for (const auto& field : layout.fields)
+      layout.keeping.push_back(keeping_of(sent, receiver, field.name, block.id, version_of(field)));
+  for (size_t f = 0; f < layout.fields.size(); ++f) {
+    if (!layout.keeping.empty() && layout.keeping[f].left_out != 0) continue;
+    const auto& field = layout.fields[f];
     const layout::Moves whole{0, {{0, 0, block.box, {0, 0, 0}}}, cells};
     outgoing.regions.emplace_back(mesh, std::vector{number}, std::vector{field}, whole,
                                   outgoing.size);
@@ -181,31 +226,54 @@ void SendPlan::take_blocks(const std::string& name, MeshBlocks& mesh, int coarse
   std::move(away, mesh.blocks.end(), std::back_inserter(taken.blocks));
   mesh.blocks.erase(away, mesh.blocks.end());
   for (size_t b = 0; b < taken.blocks.size(); ++b)
-    add_block(name, b, messages_->outgoing[owner(taken.blocks[b])]);
+    add_block(name, b, owner(taken.blocks[b]), to.sent);
 }
 
 void SendPlan::take_regions(const std::string& name, int coarsening, const Destination& to) {
   const auto& mesh = meshes_[name];
   const auto coarse = model::coarse_mesh(to.catalogue->mesh(name), coarsening);
   const auto wanted = layout::wanted_of(to.routes->at(name), coarse, to.receivers);
+  int64_t group_number = 0;
   for (const auto& [fields, indices] : group(mesh.blocks)) {
     std::vector<Box> boxes;
     for (const size_t b : indices) boxes.push_back(mesh.blocks[b].box);
-    for (auto& moves : layout::plan_moves(boxes, wanted)) {
-      Outgoing& outgoing = messages_->outgoing[moves.rank];
-      auto& regions = outgoing.layout.regions.emplace_back(regions_of(moves));
-      regions.mesh = name;
-      regions.fields = fields;
-      size_t bytes = 0;
-      for (const auto& field : fields) {
-        bytes += field.bytes_per_cell() * static_cast<size_t>(moves.cells);
-        count(field, moves.cells);
-      }
-      outgoing.regions.emplace_back(mesh, indices, fields, std::move(moves), outgoing.size);
-      outgoing.size = aligned(outgoing.size + bytes);
-      direct_ += static_cast<int64_t>(bytes);
-    }
+    for (const auto& moves : layout::plan_moves(boxes, wanted))
+      add_regions(name, indices, group_number, moves, to);
+    ++group_number;
   }
+}
+
+// Constant fields are a list of their own in the message, which is left out if the receiver has it.
+void SendPlan::add_regions(const std::string& name, const std::vector<size_t>& blocks,
+                           int64_t group, const layout::Moves& moves, const Destination& to) {
+  const auto& mesh = meshes_[name];
+  Outgoing& outgoing = messages_->outgoing[moves.rank];
+  auto& regions = outgoing.layout.regions.emplace_back(regions_of(moves));
+  regions.mesh = name;
+  regions.group = group;
+  for (auto& field : fields_of(mesh.blocks[blocks.front()])) {
+    const bool is_constant =
+        to.sent != nullptr && std::all_of(blocks.begin(), blocks.end(), [&](size_t b) {
+          return mesh.blocks[b].arrays.at(field.name).version != 0;
+        });
+    (is_constant ? regions.constants : regions.fields).push_back(std::move(field));
+  }
+  const auto add = [&](const std::vector<FieldType>& fields) {
+    size_t bytes = 0;
+    for (const auto& field : fields) {
+      bytes += field.bytes_per_cell() * static_cast<size_t>(moves.cells);
+      count(field, moves.cells);
+    }
+    outgoing.regions.emplace_back(mesh, blocks, fields, moves, outgoing.size);
+    outgoing.size = aligned(outgoing.size + bytes);
+    direct_ += static_cast<int64_t>(bytes);
+  };
+  add(regions.fields);
+  if (regions.constants.empty()) return;
+  regions.kept_as = name_of_kept(to.routes->at(name), regions);
+  regions.keeping = keeping_of(to.sent, moves.rank, regions.kept_as, group,
+                               version_of(mesh.blocks, blocks, regions));
+  if (regions.keeping.left_out == 0) add(regions.constants);
 }
 
 // The stage reports faults of particles; such particles go to the primary sidecar.
@@ -252,6 +320,27 @@ void SendPlan::settle(const Meshes& left, const Destination& to) {
     if (model::has_boxes(to.catalogue->mesh(name).kind))
       for (const auto& block : mesh.blocks) schema.put(block.box);
   schema_ = schema.take();
+}
+
+bool SendPlan::brings_new() const {
+  return std::any_of(messages_->outgoing.begin(), messages_->outgoing.end(),
+                     [](const auto& o) { return redistribution::brings_new(o.second.layout); });
+}
+
+void SendPlan::note_in(SentByReceiver& sent) const {
+  for (const auto& [receiver, outgoing] : messages_->outgoing) {
+    const auto& layout = outgoing.layout;
+    if (!redistribution::brings_new(layout)) continue;
+    auto& of_receiver = sent[receiver];
+    for (const auto& block : layout.blocks)
+      for (size_t f = 0; f < block.keeping.size(); ++f)
+        if (const auto version = block.keeping[f].version; version != 0)
+          of_receiver.add(block.fields[f].name, block.id, version);
+    for (const auto& list : layout.regions)
+      if (list.keeping.version != 0)
+        of_receiver.add(list.kept_as, list.group, list.keeping.version);
+    of_receiver.end_message();
+  }
 }
 
 bool SendPlan::is_lasting() const { return messages_->particles.empty() && !scattered_; }

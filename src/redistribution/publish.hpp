@@ -9,7 +9,9 @@
 #include <memory>
 
 #include "base/bytes.hpp"
+#include "layout/division.hpp"
 #include "layout/request.hpp"
+#include "redistribution/kept_arrays.hpp"
 #include "redistribution/message_part.hpp"
 
 namespace pillion::redistribution {
@@ -17,6 +19,9 @@ namespace pillion::redistribution {
 using layout::Routes;
 
 struct FieldType;
+
+/// By receiver.
+using SentByReceiver = std::map<int, SentArrays>;
 
 /// How receivers want a publication.
 struct Destination {
@@ -26,6 +31,7 @@ struct Destination {
   const Routes* routes = nullptr;
   const MeshCuts* cuts = nullptr;
   const std::map<std::string, pillion_domain>* domains = nullptr;
+  const SentByReceiver* sent = nullptr;  ///< null: receivers keep nothing
 };
 
 class SendPlan {
@@ -50,7 +56,11 @@ class SendPlan {
   [[nodiscard]] bool is_lasting() const;
   /// All that receivers must know beforehand: if it has not changed, neither have the layouts.
   [[nodiscard]] const base::Bytes& schema() const { return schema_; }
-  /// Bytes of values of one field.
+  /// Whether receivers are to keep something for later messages, which is then noted in `sent`
+  /// once the messages are on their way. The same blocks make another plan after that.
+  [[nodiscard]] bool brings_new() const;
+  void note_in(SentByReceiver& sent) const;
+  /// Bytes of values of one field, without what receivers have.
   [[nodiscard]] const std::map<std::string, int64_t>& bytes_of_fields() const { return bytes_; }
   /// Bytes of values that reach receivers in the layout in which they are wanted.
   [[nodiscard]] int64_t direct_bytes() const { return direct_; }
@@ -69,8 +79,10 @@ class SendPlan {
   void take_blocks(const std::string& name, model::MeshBlocks& mesh, int coarsening,
                    const Destination& to);
   void take_regions(const std::string& name, int coarsening, const Destination& to);
+  void add_regions(const std::string& name, const std::vector<size_t>& blocks, int64_t group,
+                   const layout::Moves& moves, const Destination& to);
   bool take_particles(const std::string& name, const Destination& to);
-  void add_block(const std::string& name, size_t number, Outgoing& outgoing);
+  void add_block(const std::string& name, size_t number, int receiver, const SentByReceiver* sent);
   void count(const FieldType& field, int64_t cells);
   void settle(const Meshes& left, const Destination& to);
 

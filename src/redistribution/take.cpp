@@ -92,14 +92,15 @@ bool contains(const Box& outer, const Box& inner) {
 }  // namespace
 
 // Senders have the same fields as a rule, and a receiver may have thousands of boxes.
-const std::vector<FieldArrays>& Taker::arrays_for(const RegionLayout& list, Incoming& incoming,
-                                                  InLayout& laid_out) {
+const std::vector<FieldArrays>& Taker::arrays_for(const std::string& mesh,
+                                                  const std::vector<FieldType>& wanted,
+                                                  Incoming& incoming, InLayout& laid_out) {
   for (const auto& [fields, arrays] : incoming.arrays)
-    if (fields == list.fields) return arrays;
-  auto& arrays = incoming.arrays.emplace_back(list.fields, std::vector<FieldArrays>()).second;
-  for (const auto& field : list.fields) {
+    if (fields == wanted) return arrays;
+  auto& arrays = incoming.arrays.emplace_back(wanted, std::vector<FieldArrays>()).second;
+  for (const auto& field : wanted) {
     (void)checked_bytes({}, field);
-    if (laid_out.came.try_emplace(field.name, 0).second) make_arrays(list.mesh, field, laid_out);
+    if (laid_out.came.try_emplace(field.name, 0).second) make_arrays(mesh, field, laid_out);
     for (const auto& block : laid_out.blocks) {
       const auto& array = block.arrays.at(field.name);
       if (array.type != field.type || array.components != field.components)
@@ -111,8 +112,10 @@ const std::vector<FieldArrays>& Taker::arrays_for(const RegionLayout& list, Inco
   return arrays;
 }
 
+namespace {
+
 /// The values of a message, from the first to the last.
-class Taker::Values {
+class Values {
  public:
   explicit Values(std::span<const std::byte> all) : all_(all) {}
   /// The next `size` bytes.
@@ -125,60 +128,133 @@ class Taker::Values {
     at_ += size;
     return begin;
   }
-  /// To where the next list or array begins; there may be none.
-  void align() { at_ = std::min(aligned(at_), all_.size()); }
+  /// The same up to where the next list or array begins; there may be none.
+  const std::byte* take_aligned(size_t size) {
+    const auto* begin = take(size);
+    at_ = std::min(aligned(at_), all_.size());
+    return begin;
+  }
 
  private:
   std::span<const std::byte> all_;
   size_t at_ = 0;
 };
 
-void Taker::take_regions(const RegionLayout& list, Values& values, ReceivedMeshes& out) {
+/// How field number `f` of a block is kept.
+Keeping keeping_of(const BlockLayout& block, size_t f) {
+  return f < block.keeping.size() ? block.keeping[f] : Keeping{};
+}
+
+size_t bytes_of(const RegionLayout& list, const std::vector<FieldType>& fields) {
+  size_t bytes = 0;
+  for (const auto& [to, box] : list.regions)
+    for (const auto& field : fields)
+      if (__builtin_add_overflow(bytes, checked_bytes(box, field), &bytes))
+        base::fail(ErrorCode::Internal, "a message has regions of mesh '{}' of no possible size",
+                   list.mesh);
+  return bytes;
+}
+
+}  // namespace
+
+void keep(const MessageLayout& layout, std::span<const std::byte> all, KeptArrays& kept) {
+  if (!brings_new(layout)) return;
+  Values values(all);
+  for (const auto& block : layout.blocks)
+    for (size_t f = 0; f < block.fields.size(); ++f) {
+      const auto [version, left_out] = keeping_of(block, f);
+      const size_t bytes = checked_bytes(block.box, block.fields[f]);
+      const auto* data = left_out != 0 ? nullptr : values.take_aligned(bytes);
+      if (version != 0) kept.add(block.fields[f].name, block.id, version, data, bytes);
+    }
+  for (const auto& list : layout.regions) {
+    (void)values.take_aligned(bytes_of(list, list.fields));
+    if (list.constants.empty()) continue;
+    const size_t bytes = bytes_of(list, list.constants);
+    const auto* data = list.keeping.left_out != 0 ? nullptr : values.take_aligned(bytes);
+    if (list.keeping.version != 0)
+      kept.add(list.kept_as, list.group, list.keeping.version, data, bytes);
+  }
+  kept.end_message();
+}
+
+void Taker::take_regions(const RegionLayout& list, const std::byte* values,
+                         const std::byte* constants, ReceivedMeshes& out) {
   const auto found = incoming_.find(list.mesh);
   if (found == incoming_.end())
     base::fail(ErrorCode::Internal, "a message has regions of mesh '{}', which no stage divides",
                list.mesh);
   auto& laid_out = out.at(list.mesh).in_layout.value();
   auto& incoming = found->second;
-  const auto& arrays = arrays_for(list, incoming, laid_out);
-  for (const auto& [to, box] : list.regions) {
-    size_t bytes = 0;
-    for (const auto& field : list.fields) bytes += checked_bytes(box, field);
-    const size_t b = to >= 0 && static_cast<size_t>(to) < incoming.places.size()
-                         ? incoming.places[static_cast<size_t>(to)]
+  const auto place_of = [&](const RegionLayout::Region& region) {
+    const size_t b = region.to >= 0 && static_cast<size_t>(region.to) < incoming.places.size()
+                         ? incoming.places[static_cast<size_t>(region.to)]
                          : laid_out.blocks.size();
-    if (b >= laid_out.blocks.size() || !contains(laid_out.blocks[b].box, box))
+    if (b >= laid_out.blocks.size() || !contains(laid_out.blocks[b].box, region.box))
       base::fail(ErrorCode::Internal, "a message has cells {} of mesh '{}', which are not wanted",
-                 model::to_string(box, 3), list.mesh);
-    (void)unpack({0, static_cast<int32_t>(b), box, {}}, arrays, values.take(bytes));
-    for (const auto& field : list.fields) laid_out.came.at(field.name) += box.volume();
-    const Box inner = layout::common(box, laid_out.inner[b]);
+                 model::to_string(region.box, 3), list.mesh);
+    return b;
+  };
+  for (const bool is_constant : {false, true}) {
+    const auto& fields = is_constant ? list.constants : list.fields;
+    const auto* from = is_constant ? constants : values;
+    const auto& arrays = arrays_for(list.mesh, fields, incoming, laid_out);
+    for (const auto& region : list.regions) {
+      const auto b = static_cast<int32_t>(place_of(region));
+      from = unpack({0, b, region.box, {}}, arrays, from);
+      for (const auto& field : fields) laid_out.came.at(field.name) += region.box.volume();
+    }
+  }
+  for (const auto& region : list.regions) {
+    const size_t b = place_of(region);
+    const Box inner = layout::common(region.box, laid_out.inner[b]);
     if (!layout::is_empty(inner)) incoming.regions.push_back({b, inner, &list});
   }
-  values.align();
 }
 
 void Taker::take(const MessageLayout& layout, std::span<const std::byte> all,
-                 const std::shared_ptr<const void>& keep, ReceivedMeshes& out) {
+                 const std::shared_ptr<const void>& keep, ReceivedMeshes& out,
+                 const KeptArrays* kept) {
   Values values(all);
+  const auto kept_values = [&](const std::string& field, int64_t block, int64_t version,
+                               size_t bytes) {
+    if (kept == nullptr)
+      base::fail(ErrorCode::Internal, "a message leaves out '{}', and nothing is kept", field);
+    return kept->find(field, block, version, bytes);
+  };
   for (const auto& sent : layout.blocks) {
     auto& mesh = out[sent.mesh];
     for (const auto& field : sent.fields) (void)checked_bytes(sent.box, field);
     Block block = block_of(sent);
-    for (const auto& field : sent.fields) {
-      block.arrays.at(field.name).data = values.take(checked_bytes(sent.box, field));
-      values.align();
+    for (size_t f = 0; f < sent.fields.size(); ++f) {
+      const auto& field = sent.fields[f];
+      const auto [version, left_out] = keeping_of(sent, f);
+      const size_t bytes = checked_bytes(sent.box, field);
+      auto& array = block.arrays.at(field.name);
+      array.version = version;
+      if (left_out == 0) {
+        array.data = values.take_aligned(bytes);
+      } else {
+        mesh.keep.push_back(kept_values(field.name, sent.id, version, bytes));
+        array.data = mesh.keep.back().get();
+      }
     }
     mesh.blocks.push_back(std::move(block));
     mesh.keep.push_back(keep);
   }
-  for (const auto& list : layout.regions) take_regions(list, values, out);
+  for (const auto& list : layout.regions) {
+    const auto* changing = values.take_aligned(bytes_of(list, list.fields));
+    const size_t bytes = bytes_of(list, list.constants);
+    std::shared_ptr<const std::byte[]> held;
+    if (list.keeping.left_out != 0)
+      held = kept_values(list.kept_as, list.group, list.keeping.version, bytes);
+    take_regions(list, changing, held ? held.get() : values.take_aligned(bytes), out);
+  }
   for (const auto& mesh : layout.particles) {
     int64_t size = 0;
     std::memcpy(&size, values.take(message_alignment), sizeof size);
     const auto bytes = static_cast<size_t>(size);
-    particles_[mesh].emplace_back(values.take(bytes), bytes);
-    values.align();
+    particles_[mesh].emplace_back(values.take_aligned(bytes), bytes);
   }
 }
 
@@ -197,9 +273,10 @@ void Taker::finish(const Routes& routes, const model::Catalogue& catalogue, bool
 
 namespace {
 
-std::vector<std::string> names_of(const std::vector<FieldType>& fields) {
+std::vector<std::string> names_of(const RegionLayout& list) {
   std::vector<std::string> names;
-  for (const auto& field : fields) names.push_back(field.name);
+  for (const auto* fields : {&list.fields, &list.constants})
+    for (const auto& field : *fields) names.push_back(field.name);
   return names;
 }
 
@@ -226,7 +303,7 @@ void Taker::add_boxes(ReceivedMeshes& out) const {
                                       [&](const auto& c) { return c.second == laid_out.cells; });
     if (!is_whole) {
       for (const auto& [b, box, list] : incoming.regions)
-        mesh.blocks.push_back(part_of(laid_out.blocks[b], box, names_of(list->fields)));
+        mesh.blocks.push_back(part_of(laid_out.blocks[b], box, names_of(*list)));
       continue;
     }
     std::vector<std::string> names;

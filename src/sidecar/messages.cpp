@@ -28,8 +28,9 @@ Message Messages::next() {
     header = transport::decode_head(delivery.data, delivery.size);
     // Also of a publication that other ranks dropped, for the sender takes it as received.
     if (header.brings_new)
-      kept_[delivery.source].take(transport::decode(delivery.data, delivery.size, delivery.keep, {},
-                                                    &kept_[delivery.source]));
+      transport::keep(transport::decode(delivery.data, delivery.size, delivery.keep, {},
+                                        &kept_[delivery.source]),
+                      kept_[delivery.source]);
     policy::MessageArrived arrived{.dropped = header.dropped};
     for (const auto& [analysis, due] : due_in(header))
       if (due.unusable != 0) arrived.unusable.insert(analysis);

@@ -7,7 +7,6 @@
 
 #include "policy/sidecar_policy.hpp"
 #include "run/chains.hpp"
-#include "transport/kept_arrays.hpp"
 #include "transport/network.hpp"
 #include "transport/transport.hpp"
 

@@ -119,6 +119,16 @@ void* Allocations::allocate(const std::string& field, int32_t block, size_t size
   if (size > most_bytes)
     base::fail(ErrorCode::Argument, "{} bytes were asked for field '{}', more than there can be",
                size, field);
+  return add(field, block, size, buffers, static_cast<size_t>(buffers));
+}
+
+void* Allocations::allocate_constant(const std::string& field, int32_t block, size_t size) {
+  constexpr size_t wanted = 2;  // sidecars hold one less
+  return add(field, block, size, 1, wanted);
+}
+
+void* Allocations::add(const std::string& field, int32_t block, size_t size, int32_t buffers,
+                       size_t wanted) {
   if (find_slot(field, block) != nullptr)
     base::fail(ErrorCode::State,
                "block {} of field '{}' has memory already; take it back with pillion_unshare first",
@@ -127,7 +137,7 @@ void* Allocations::allocate(const std::string& field, int32_t block, size_t size
   for (int32_t b = 0; b < buffers; ++b) pieces.push_back(make(size));
   Slot& slot = slots_[field][block];
   slot.size = size;
-  slot.wanted = pieces.size();
+  slot.wanted = wanted;
   slot.pieces = std::move(pieces);
   for (const auto& piece : slot.pieces) piece->slot = &slot;
   is_sorted_ = false;

@@ -25,6 +25,8 @@ class Allocations final : public transport::Lender {
   /// The first of `buffers` buffers for a block. Throws ErrorCode::Argument, or ErrorCode::State if
   /// the block has some already.
   void* allocate(const std::string& field, int32_t block, size_t size, int32_t buffers);
+  /// One buffer for values that stay as they are, which messages may always be in.
+  void* allocate_constant(const std::string& field, int32_t block, size_t size);
   struct Swapped {
     std::byte* before;
     std::byte* now;
@@ -35,6 +37,10 @@ class Allocations final : public transport::Lender {
   /// The buffers of a block are no longer needed.
   void free(const std::string& field, int32_t block);
 
+  /// Whether sidecars see this memory.
+  [[nodiscard]] bool are_shared() const { return pool_ != nullptr; }
+  /// Whether `data` lies in a buffer.
+  [[nodiscard]] bool holds(const void* data) const { return holding(data) != nullptr; }
   /// Keeps the buffer that `data` lies in where it is, beyond free() and this. Throws
   /// ErrorCode::Argument if it lies in none.
   [[nodiscard]] std::shared_ptr<const void> keep(const void* data) const;
@@ -75,6 +81,8 @@ class Allocations final : public transport::Lender {
   using Blocks = std::unordered_map<int32_t, Slot>;
 
   std::shared_ptr<Piece> make(size_t size);
+  /// Buffers for a block. Sidecars may hold `wanted` less one of them.
+  void* add(const std::string& field, int32_t block, size_t size, int32_t buffers, size_t wanted);
   [[nodiscard]] Slot* find_slot(std::string_view field, int32_t block);
   [[nodiscard]] Slot& slot(std::string_view field, int32_t block);
   /// The buffer that an address lies in, or null.

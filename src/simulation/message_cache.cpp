@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "model/configuration.hpp"
 #include "run/run.hpp"
@@ -196,6 +197,7 @@ size_t MessageBuilder::size_for(const std::vector<size_t>& due) const {
 // What was made for the last publication like this one is used again, with other values in it.
 CachedMessage& MessageBuilder::prepare(transport::PublicationHeader& head,
                                        const std::vector<size_t>& due, const StageOutputs& left) {
+  if (std::exchange(is_outdated_, false)) messages_.clear();
   const auto due_set = transport::due_set_of(head);
   const bool as_shared = head.coarsening == 0 && std::all_of(due.begin(), due.end(), [&](size_t a) {
                            return left[a].meshes.empty();
@@ -257,7 +259,8 @@ std::unique_ptr<redistribution::SendPlan> MessageBuilder::plan(
                                   .catalogue = &catalogue,
                                   .routes = &routes,
                                   .cuts = targets->cuts,
-                                  .domains = &head.domains});
+                                  .domains = &head.domains,
+                                  .sent = sent_arrays_ ? &sent_directly_ : nullptr});
 }
 
 // Says in the header who receives messages directly, and whether what is in them has changed.
@@ -272,9 +275,13 @@ void MessageBuilder::declare(transport::PublicationHeader& head,
 }
 
 void MessageBuilder::sent(const transport::PublicationHeader& head, const CachedMessage& message) {
-  if (const auto* send_plan = message.send_plan())
-    schemas_.keep(transport::due_set_of(head), send_plan->schema(), head.sequence);
   if (sent_arrays_) message.encoder().note_in(*sent_arrays_);
+  const auto* send_plan = message.send_plan();
+  if (send_plan == nullptr) return;
+  schemas_.keep(transport::due_set_of(head), send_plan->schema(), head.sequence);
+  if (!sent_arrays_ || !send_plan->brings_new()) return;
+  send_plan->note_in(sent_directly_);
+  is_outdated_ = true;
 }
 
 }  // namespace pillion::simulation

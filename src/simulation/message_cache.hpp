@@ -12,7 +12,6 @@
 #include "redistribution/publish.hpp"
 #include "run/run_spec.hpp"
 #include "simulation/cut_data.hpp"
-#include "transport/kept_arrays.hpp"
 #include "transport/publication_header.hpp"
 #include "transport/transport.hpp"
 
@@ -131,6 +130,8 @@ class MessageBuilder {
   transport::SchemaCache schemas_;
   /// Null where sidecars may change, or read the session's memory.
   std::unique_ptr<transport::SentArrays> sent_arrays_;
+  redistribution::SentByReceiver sent_directly_;
+  bool is_outdated_ = false;  ///< receivers keep more since what is in `messages_` was made
 };
 
 }  // namespace pillion::simulation

@@ -163,6 +163,7 @@ void SharedData::unshare(const std::string& name, int32_t block) {
   for (const auto& field : fields_called(name)) {
     sharing_.unshare(field, block);
     allocations_.free(field, block);
+    constants_.forget(field, block);
   }
 }
 
@@ -172,7 +173,10 @@ void SharedData::begin_blocks(const std::string& name) {
 
 void SharedData::end_blocks(const std::string& name) {
   for (const auto& field : fields_called(name))
-    for (const int32_t block : sharing_.end_blocks(field)) allocations_.free(field, block);
+    for (const int32_t block : sharing_.end_blocks(field)) {
+      allocations_.free(field, block);
+      constants_.forget(field, block);
+    }
 }
 
 // What has not changed stays where it is, with its version, and need not be sent again.
@@ -196,7 +200,7 @@ void SharedData::keep_geometry(const model::Mesh& mesh, const char* part, const 
   }
   std::memcpy(to, bytes.data(), bytes.size());
   array.data = to;
-  array.version = ++geometry_version_;
+  array.version = sharing_.new_version();
   sharing_.put_geometry(mesh, part, field, block, array);
 }
 

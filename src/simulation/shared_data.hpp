@@ -11,6 +11,7 @@
 
 #include "comm/communicator.hpp"
 #include "simulation/allocations.hpp"
+#include "simulation/constant_fields.hpp"
 #include "simulation/sharing.hpp"
 
 namespace pillion::simulation {
@@ -21,12 +22,17 @@ class SharedData {
   /// sidecars, and without node memory.
   SharedData(const model::Catalogue& catalogue, int rank, transport::Sender* sender,
              node::Segment* segment)
-      : catalogue_(catalogue), sender_(sender), sharing_(catalogue, rank), allocations_(segment) {}
+      : catalogue_(catalogue),
+        sender_(sender),
+        sharing_(catalogue, rank),
+        allocations_(segment),
+        constants_(catalogue, sharing_, allocations_) {}
 
   [[nodiscard]] const model::Catalogue& catalogue() const { return catalogue_; }
   [[nodiscard]] Sharing& sharing() { return sharing_; }
   [[nodiscard]] const Sharing& sharing() const { return sharing_; }
   [[nodiscard]] Allocations& allocations() { return allocations_; }
+  [[nodiscard]] ConstantFields& constants() { return constants_; }
 
   /// Memory for a block, and the next of its buffers; see Allocations.
   void* allocate(const std::string& field, int32_t block, size_t size, int32_t buffers);
@@ -61,7 +67,7 @@ class SharedData {
   transport::Sender* sender_;
   Sharing sharing_;
   Allocations allocations_;
-  int64_t geometry_version_ = 0;
+  ConstantFields constants_;
 };
 
 }  // namespace pillion::simulation

@@ -3,6 +3,7 @@
 #include "simulation/sharing.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.hpp"
 #include "model/geometry.hpp"
@@ -161,8 +162,11 @@ void Sharing::put_geometry(const model::Mesh& mesh, const char* part, const std:
     ++version_;
   // Cells may name other points now, so the block is checked again when it is published.
   const auto* known = find(field, block);
-  if (known != nullptr && known->version != array.version && field == model::topology_of(mesh.name))
+  if (known != nullptr && known->version != array.version &&
+      field == model::topology_of(mesh.name)) {
     ++version_;
+    renew_constants(mesh.name, block);
+  }
   put(field, {0, block, model::box_of(array, {})}, array);
 }
 
@@ -176,12 +180,71 @@ void Sharing::put(const std::string& name, const Where& where, const model::Arra
   bool mended = false;
   if (!faults_.empty())
     for (const int32_t block : {where.block, -1}) mended |= faults_.erase({name, block}) != 0;
-  if (!same || mended) ++version_;
   const auto& field = catalogue_.field(name);
-  entry = {where.box, array, where.level, shared.turn};
-  entry.array.centering = model::centering_of(catalogue_.mesh(field.mesh), field);
+  const auto centering = model::centering_of(catalogue_.mesh(field.mesh), field);
+  const bool is_constant = field.is_constant && !is_new && entry.box == where.box &&
+                           entry.level == where.level && entry.array.extents == array.extents;
   if (shared.is_open) shared.next = std::max(shared.next, where.block + 1);
+  if (is_constant && entry.given) {
+    if (mended) ++version_;
+    *entry.given = array;
+    entry.given->centering = centering;
+    entry.turn = shared.turn;
+    return;
+  }
+  if (!same || mended) ++version_;
+  const int64_t version = is_constant         ? entry.array.version
+                          : field.is_constant ? new_version()
+                                              : array.version;
+  entry = {where.box, array, where.level, shared.turn, {}};
+  entry.array.centering = centering;
+  entry.array.version = version;
+  if (field.is_constant && !is_constant) shared.new_blocks.insert(where.block);
   assemble(name, where.block);
+}
+
+void Sharing::renew(const std::string& name, int32_t block) {
+  std::vector<std::string> names = catalogue_.assembled_from(name);
+  names.push_back(name);
+  for (const auto& each : names) {
+    const auto at = shared_.find(each);
+    if (at == shared_.end() || !at->second.blocks.contains(block)) continue;
+    auto& entry = at->second.blocks.at(block);
+    if (!catalogue_.field(each).is_constant) continue;
+    if (entry.given) entry.array = *std::exchange(entry.given, nullptr);
+    entry.array.version = new_version();
+    at->second.new_blocks.insert(block);
+    ++version_;
+  }
+}
+
+void Sharing::renew_constants(const std::string& mesh, int32_t block) {
+  for (const auto& [name, shared] : shared_)
+    if (!model::is_geometry(name) && catalogue_.field(name).mesh == mesh) renew(name, block);
+}
+
+void Sharing::put_copy(const std::string& field, int32_t block, const model::Array& copy) {
+  auto& entry = shared_.at(field).blocks.at(block);
+  const int64_t version = entry.array.version;
+  entry.given = std::make_shared<model::Array>(entry.array);
+  entry.array = copy;
+  entry.array.version = version;
+  ++version_;
+}
+
+std::set<int32_t> Sharing::take_new_blocks(const std::string& field) {
+  const auto at = shared_.find(field);
+  return at == shared_.end() ? std::set<int32_t>() : std::exchange(at->second.new_blocks, {});
+}
+
+std::optional<Sharing::Given> Sharing::find_given(const std::string& field, int32_t block) const {
+  const auto at = shared_.find(field);
+  if (at == shared_.end()) return {};
+  const auto found = at->second.blocks.lower_bound(block);
+  if (found == at->second.blocks.end()) return {};
+  const auto& entry = found->second;
+  return Given{found->first, entry.box, entry.given ? entry.given.get() : &entry.array,
+               entry.array.version};
 }
 
 void Sharing::refuse_assembled(const model::Field& field) {
@@ -287,10 +350,13 @@ void Sharing::move(const std::string& field, int32_t block, const std::byte* fro
   if (at == shared_.end()) return;
   const auto entry = at->second.blocks.find(block);
   if (entry == at->second.blocks.end()) return;
-  auto& data = entry->second.array.data;
-  const auto* begin = static_cast<const std::byte*>(data);
-  if (begin >= from && begin < from + size) data = to + (begin - from);
+  auto& array = entry->second.given ? *entry->second.given : entry->second.array;
+  const auto* begin = static_cast<const std::byte*>(array.data);
+  const bool moves = begin >= from && begin < from + size;
+  if (moves) array.data = to + (begin - from);
   assemble(field, block);
+  if (moves && catalogue_.field(field).is_constant)
+    renew(field, block);  // for the program fills it
 }
 
 void Sharing::unshare(const std::string& field, int32_t block) {

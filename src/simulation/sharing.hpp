@@ -5,6 +5,7 @@
 
 #include <array>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -84,6 +85,11 @@ class Sharing {
   void move(const std::string& field, int32_t block, const std::byte* from, size_t size,
             const std::byte* to);
   void unshare(const std::string& field, int32_t block);
+  /// Values of a block of a constant field lie in `copy`, too, and are taken from there from now
+  /// on, until the program shares another box.
+  void put_copy(const std::string& field, int32_t block, const model::Array& copy);
+  /// Of a constant field: the blocks that are new since this was asked last.
+  [[nodiscard]] std::set<int32_t> take_new_blocks(const std::string& field);
   /// All blocks of the field are shared again until end_blocks(), which takes the others back and
   /// returns their numbers.
   void begin_blocks(const std::string& field);
@@ -108,6 +114,17 @@ class Sharing {
   [[nodiscard]] bool has(const std::string& field) const;
   /// Where the values of a block are now; null if it is not shared.
   [[nodiscard]] const model::Array* find(const std::string& field, int32_t block) const;
+  /// A block of a constant field as the program shares it.
+  struct Given {
+    int32_t block;
+    model::Box box;
+    const model::Array* array;
+    int64_t version;  ///< of its values
+  };
+  /// The first one with that number or a greater one; nothing if there is none.
+  [[nodiscard]] std::optional<Given> find_given(const std::string& field, int32_t block) const;
+  /// A number that no values have had as their version.
+  [[nodiscard]] int64_t new_version() { return ++values_version_; }
   /// The same of many blocks, faster where their numbers follow each other.
   class Finder;
 
@@ -130,12 +147,15 @@ class Sharing {
     model::Array array;
     int32_t level = 0;
     int64_t turn = 0;  ///< of its field, when it was shared last
+    /// As the program shares it, where `array` is a copy.
+    std::shared_ptr<model::Array> given{};
   };
   struct FieldBlocks {
     std::map<int32_t, Shared> blocks{};  ///< by number
     int64_t turn = 0;                    ///< counts calls of begin_blocks()
     int32_t next = 0;                    ///< number of the next block that has none
     bool is_open = false;                ///< between begin_blocks() and end_blocks()
+    std::set<int32_t> new_blocks{};      ///< of a constant field
   };
   struct CellRange {
     model::Box box;
@@ -193,6 +213,10 @@ class Sharing {
   void put_parts(const model::Field& field, const Where& where, std::span<const void* const> data,
                  const model::Array& like);
   void put(const std::string& field, const Where& where, const model::Array& array);
+  /// If the field is constant, a block of it has other values now.
+  void renew(const std::string& field, int32_t block);
+  /// The same of all fields of a mesh, where the cells of the block are others.
+  void renew_constants(const std::string& mesh, int32_t block);
   /// Makes a block of each field that has this one as a component, if all of its components have
   /// one with the same strides; otherwise takes it back.
   void assemble(const std::string& part, int32_t block);
@@ -215,6 +239,7 @@ class Sharing {
   const model::Catalogue& catalogue_;
   int rank_;
   int64_t version_ = 0;
+  int64_t values_version_ = 0;
   std::map<std::string, FieldBlocks> shared_;
   std::map<std::string, pillion_domain> domains_;
   std::map<std::string, model::Faces> coordinates_;

@@ -350,6 +350,10 @@ void Simulation::publish(int64_t step, double time) {
     for (const auto& action : policy_.on(std::move(ready)))
       if (const auto* publication = std::get_if<policy::Publish>(&action)) {
         is_published = true;
+        contain(nothing, [&] {
+          for (const auto& text : data_.constants().prepare(publication->analyses, cut_fields_))
+            run_.log.warn("rank {}: {}", run_.side.rank(), text);
+        });
         publisher_->publish(*publication, lists_.outputs, step, time);
       } else if (const auto* skip = std::get_if<policy::Skip>(&action)) {
         if (skip->over_share) {

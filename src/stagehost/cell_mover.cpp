@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "comm/agreement.hpp"
 #include "stagehost/block_geometry.hpp"
@@ -21,15 +22,31 @@ using model::Topology;
 
 namespace {
 
-/// Fields to move, and whether their values are at points.
-using Fields = std::vector<std::pair<std::string, bool>>;
+/// A field of a request.
+struct MovedField {
+  std::string name;
+  bool at_points;
+  bool is_constant;
+};
+using Fields = std::vector<MovedField>;
 
 Fields fields_of(const std::vector<std::string>& names, const model::Mesh& mesh,
                  const model::Catalogue& catalogue) {
   Fields out;
-  for (const auto& name : names)
-    out.emplace_back(name,
-                     model::centering_of(mesh, catalogue.field(name)) == model::Centering::Point);
+  for (const auto& name : names) {
+    const auto& field = catalogue.field(name);
+    out.push_back(
+        {name, model::centering_of(mesh, field) == model::Centering::Point, field.is_constant});
+  }
+  return out;
+}
+
+/// By constant field and block: 0 if it is not known.
+std::vector<int64_t> constant_versions(const std::vector<Block>& blocks, const Fields& fields) {
+  std::vector<int64_t> out;
+  for (const auto& field : fields)
+    if (field.is_constant)
+      for (const auto& block : blocks) out.push_back(block.arrays.at(field.name).version);
   return out;
 }
 
@@ -136,9 +153,13 @@ const std::vector<Block>& CellMover::bring(const std::vector<Block>& blocks, con
   if (!request.key.empty()) keys = keys_from_field(blocks, mesh, request.key);
   const bool is_known =
       is_planned_ && peers_ == context.peers->size() && versions == versions_ && has_keys(keys);
-  constexpr uint32_t known = 1, ids = 2;
+  auto constants = constant_versions(blocks, fields_of(request.fields, mesh, *context.catalogue));
+  const bool has_constants = is_known && constants == constant_versions_ &&
+                             std::count(constants.begin(), constants.end(), 0) == 0;
+  constexpr uint32_t known = 1, ids = 2, same = 4;
   const uint32_t all = context.fence->common_before_collective(
-      (is_known ? known : 0) | (have_ids(blocks, mesh.name) ? ids : 0));
+      (is_known ? known : 0) | (have_ids(blocks, mesh.name) ? ids : 0) |
+      (has_constants ? same : 0));
   if ((all & known) == 0) {
     is_planned_ = false;
     keys_ = std::move(keys);
@@ -147,7 +168,9 @@ const std::vector<Block>& CellMover::bring(const std::vector<Block>& blocks, con
     is_planned_ = versions.size() == blocks.size();
     versions_ = std::move(versions);
   }
-  move_values(blocks, request, mesh, context);
+  constant_versions_.clear();  // a rank that fails knows nothing of what it has
+  move_values(blocks, request, mesh, (all & same) == 0, context);
+  constant_versions_ = std::move(constants);
   return blocks_;
 }
 
@@ -236,32 +259,43 @@ void CellMover::put_in_order(const std::vector<int64_t>& keys, const std::string
 }
 
 void CellMover::move_values(const std::vector<Block>& blocks, const Request& request,
-                            const model::Mesh& mesh, const ExecutionContext& context) {
-  const auto fields = fields_of(request.fields, mesh, *context.catalogue);
+                            const model::Mesh& mesh, bool all, const ExecutionContext& context) {
+  auto fields = fields_of(request.fields, mesh, *context.catalogue);
+  const auto before = std::exchange(blocks_, geometry_);
+  if (!all)
+    for (const auto& field : fields)
+      for (size_t b = 0; b < blocks_.size() && field.is_constant; ++b)
+        blocks_[b].arrays[field.name] = before[b].arrays.at(field.name);
+  if (!all) std::erase_if(fields, [](const MovedField& field) { return field.is_constant; });
   std::map<int, base::ByteWriter> messages;
   for (const auto& [peer, parts] : sent_)
     for (const auto& part : parts)
-      for (const auto& [name, at_points] : fields)
-        put_array(blocks[part.block].arrays.at(name), at_points ? part.points : part.cells,
-                  messages[peer]);
+      for (const auto& field : fields)
+        put_array(blocks[part.block].arrays.at(field.name),
+                  field.at_points ? part.points : part.cells, messages[peer]);
   const auto received = exchange_parts(messages, context);
   values_ = {};
+  if (all) constants_ = {};
+  const auto memory_of = [&](const MovedField& field) -> model::MeshBlocks& {
+    return field.is_constant ? constants_ : values_;
+  };
   auto parts = parts_.blocks;
   for (const auto& [peer, bytes] : received.bytes) {
     base::ByteReader in(bytes);
     for (const size_t part : places_.at(peer))
-      for (const auto& [name, at_points] : fields)
-        parts[part].arrays[name] = take_array(in, at_points, values_);
+      for (const auto& field : fields)
+        parts[part].arrays[field.name] = take_array(in, field.at_points, memory_of(field));
   }
-  blocks_ = geometry_;
-  for (const auto& [name, at_points] : fields) {
+  for (const auto& field : fields) {
+    const auto& [name, at_points, is_constant] = field;
     if (!points_) {
       for (size_t b = 0; b < blocks_.size(); ++b) blocks_[b].arrays[name] = parts[b].arrays[name];
       continue;
     }
     auto& array = blocks_[0].arrays[name];
-    array = joined_array(parts, name, at_points ? &*points_ : nullptr, values_);
-    if (order_) array = selected(array, at_points ? order_->points : order_->cells, values_);
+    array = joined_array(parts, name, at_points ? &*points_ : nullptr, memory_of(field));
+    if (order_)
+      array = selected(array, at_points ? order_->points : order_->cells, memory_of(field));
   }
 }
 

@@ -36,7 +36,7 @@ struct CellOrder {
 /// them follow. Where there is one block, cells that the program flags as copies are left out.
 ///
 /// While no rank's points, cells or keys change, only values move, and the blocks keep their
-/// versions.
+/// versions. Constant fields move with the points and cells, or when a rank has others.
 class CellMover {
  public:
   /// Of a block: its id, its number of cells, and the versions of cells, points and ids.
@@ -67,8 +67,9 @@ class CellMover {
                         std::vector<CellMoves> moves, const std::string& mesh,
                         const ExecutionContext& context);
   void put_in_order(const std::vector<int64_t>& keys, const std::string& mesh);
+  /// All of them, or those of fields that are not constant.
   void move_values(const std::vector<model::Block>& blocks, const layout::Request& request,
-                   const model::Mesh& mesh, const ExecutionContext& context);
+                   const model::Mesh& mesh, bool all, const ExecutionContext& context);
 
   CheckedCells checked_;
   bool is_planned_ = false;                      ///< and the versions are known
@@ -82,7 +83,8 @@ class CellMover {
   std::optional<JoinedPoints> points_;           ///< of one block of all parts
   std::optional<CellOrder> order_;               ///< by key: of its cells
   std::vector<model::Block> geometry_, blocks_;  ///< without values, and with them
-  model::MeshBlocks values_;                     ///< keeps their memory
+  model::MeshBlocks values_, constants_;         ///< keep their memory
+  std::vector<int64_t> constant_versions_;       ///< of the values that the blocks have
 };
 
 }  // namespace pillion::stagehost

@@ -39,6 +39,7 @@ FieldRedistributor::FieldTransfer FieldRedistributor::transfer(const model::Fiel
     if (at == block.arrays.end()) continue;
     out.here.push_back(block.box);
     out.carried.from.push_back(layout::source_of(at->second, block.box));
+    out.versions.emplace_back(block.id, at->second.version);
   }
   return out;
 }
@@ -55,6 +56,7 @@ void FieldRedistributor::carry(const Request& request, const MeshBlocks& mine, i
   for (const auto& name : request.fields)
     transfers_.push_back(transfer(catalogue.field(name), mine));
   buffers_.resize(transfers_.size());
+  carried_.resize(transfers_.size());
   const Division division(request, mesh);
   // As a rule once: fields in other boxes go one after the other.
   while (std::any_of(transfers_.begin(), transfers_.end(),
@@ -79,8 +81,11 @@ void FieldRedistributor::redistribute_some(const Division& division, const model
     moves.reserve(bytes_per_cell());
     reserve(in_parts && equal ? moves.cells_received() : cells_of(moves.boxes()));
   }
-  constexpr uint32_t all_together = 1u << (comm::Fence::most_common - 1);
-  const uint32_t common = fence.common_before_collective(bits | (equal ? all_together : 0));
+  constexpr uint32_t all_together = 1u << (comm::Fence::most_common - 1),
+                     all_carried = all_together >> 1;
+  const uint32_t agreed = fence.common_before_collective(bits | (equal ? all_together : 0) |
+                                                         (has_all() ? all_carried : 0));
+  const uint32_t common = agreed & ~all_carried;
   Plan* plan = nullptr;
   if ((common & ~all_together) != 0) {
     plan = plans.use(common & ~all_together);
@@ -108,12 +113,34 @@ void FieldRedistributor::redistribute_some(const Division& division, const model
   for (const size_t n : numbers) {
     if (comes_in_parts) allocate_parts(*plan, buffers_[n], transfers_[n]);
     else allocate(plan->moves.boxes(), buffers_[n], transfers_[n]);
-    fields.push_back(transfers_[n].carried);
     transfers_[n].is_there = true;
+    const bool stays = (agreed & all_carried) != 0 && transfers_[n].field->is_constant &&
+                       carried_[n].plan == plan->number && carried_[n].in_parts == comes_in_parts;
+    if (stays) continue;
+    carried_[n] = {};  // a rank that fails from here on knows nothing of what it has
+    fields.push_back(transfers_[n].carried);
   }
   if (common <= all_together || in_parts != comes_in_parts) fence.before_collective();
+  if (fields.empty()) return;
   if (comes_in_parts) plan->moves.exchange_parts(fields);
   else plan->moves.exchange(fields);
+  for (const size_t n : numbers)
+    carried_[n] = {plan->number, comes_in_parts, std::move(transfers_[n].versions),
+                   buffers_[n].data()};
+}
+
+// All ranks have the same constant fields. Without any, no rank's answer matters.
+bool FieldRedistributor::has_all() const {
+  for (size_t t = 0; t < transfers_.size(); ++t) {
+    const auto& transfer = transfers_[t];
+    if (transfer.is_there || !transfer.field->is_constant) continue;
+    const bool is_known = std::all_of(transfer.versions.begin(), transfer.versions.end(),
+                                      [](const auto& version) { return version.second != 0; });
+    if (!is_known || carried_[t].plan == 0 || carried_[t].versions != transfer.versions ||
+        carried_[t].at != buffers_[t].data())
+      return false;
+  }
+  return true;
 }
 
 size_t FieldRedistributor::bytes_per_cell() const {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Brings the fields of one input of a stage to a division of their mesh, publication after
 // publication. The memory is kept, and plans until what ranks have has changed. Fields that lie in
-// the same blocks travel together.
+// the same blocks travel together. Constant fields stay where they are while no rank has others.
 #pragma once
 
 #include <vector>
@@ -25,17 +25,30 @@ class FieldRedistributor {
   [[nodiscard]] const std::vector<model::Box>& inner() const { return inner_; }
 
  private:
+  /// By block: its id and the version of its values.
+  using Versions = std::vector<std::pair<int64_t, int64_t>>;
   /// A field on its way.
   struct FieldTransfer {
     const model::Field* field;
     std::vector<model::Box> here;  ///< boxes of this rank in which it lies
     redistribution::FieldArrays carried;
+    Versions versions{};
     bool is_there = false;
+  };
+  /// What is in the memory of a field since an earlier publication.
+  struct Carried {
+    int64_t plan = 0;
+    bool in_parts = false;
+    Versions versions{};
+    const std::byte* at = nullptr;
+    bool operator==(const Carried&) const = default;
   };
   static FieldTransfer transfer(const model::Field& field, const model::MeshBlocks& mine);
   /// Moves the fields that have not been moved, as far as they lie in the boxes of one plan.
   void redistribute_some(const Division& division, const model::Mesh& mesh, bool in_parts,
                          const ExecutionContext& context);
+  /// Whether the memory of every constant field still has all of its values.
+  [[nodiscard]] bool has_all() const;
   void place(const std::vector<layout::Place>& places, const layout::Wanted& wanted);
   /// The same for boxes in parts; parts that are here stay where they are.
   void place_parts(const Plan& plan);
@@ -49,6 +62,7 @@ class FieldRedistributor {
 
   std::vector<FieldTransfer> transfers_;
   std::vector<base::ScratchBuffer> buffers_;  ///< by field
+  std::vector<Carried> carried_;              ///< the same: what is there
   Owners owners_;                             ///< of what is being carried: the same for all fields
   std::vector<model::Block> blocks_;
   std::vector<model::Box> inner_;

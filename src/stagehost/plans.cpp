@@ -139,7 +139,7 @@ std::unique_ptr<Plan> Plans::make(const Request& request, const model::Mesh& mes
   });
   redistribution::Redistribution moves(peers, std::move(boxes), wanted, *owners, memory_.get());
   return std::unique_ptr<Plan>(
-      new Plan{std::move(*division), owners, wanted, std::move(places), std::move(moves)});
+      new Plan{made_, std::move(*division), owners, wanted, std::move(places), std::move(moves)});
 }
 
 Plan* Plans::keep(std::unique_ptr<Plan> plan) {

@@ -28,6 +28,7 @@ struct Division {
 using Owners = std::shared_ptr<const std::vector<int>>;
 
 struct Plan {
+  int64_t number;  ///< no other one of the same peers has it
   Division division;
   Owners owners;
   layout::Wanted wanted;

@@ -83,6 +83,9 @@ std::optional<CopyingReceiver::Copy> CopyingReceiver::copy(const std::vector<Del
     if (!from_->is_evicted()) throw;
   }
   if (from_->is_evicted()) return {};
+  ++messages_;
+  constexpr int64_t lifetime = 64;
+  std::erase_if(kept_, [&](const auto& k) { return messages_ - k.second.used > lifetime; });
   return copy;
 }
 
@@ -111,12 +114,26 @@ void CopyingReceiver::copy_values(const Delivery& from, const Delivery& to, Copy
         if (const auto lent = places.find(data); lent != places.end()) {
           auto& own = copy.lent[lent->second];
           if (own && own->capacity() >= bytes) continue;  // fields may begin at the same place
-          own = std::make_shared<Buffer>(bytes);
-          std::memcpy(own->data(), data, bytes);
+          own = copy_of(lent->second, data, bytes, array.version);
         } else {
           std::memcpy(begin + (data - begin), from.data + (data - begin), bytes);
         }
       }
+}
+
+// Whether the run has overwritten what is being copied is found before the copy is used.
+std::shared_ptr<Buffer> CopyingReceiver::copy_of(const Place& place, const std::byte* data,
+                                                 size_t bytes, int64_t version) {
+  if (const auto kept = kept_.find(place); version != 0 && kept != kept_.end() &&
+                                           kept->second.version == version &&
+                                           kept->second.values->capacity() >= bytes) {
+    kept->second.used = messages_;
+    return kept->second.values;
+  }
+  auto values = std::make_shared<Buffer>(bytes);
+  std::memcpy(values->data(), data, bytes);
+  if (version != 0) kept_[place] = {version, values, messages_};
+  return values;
 }
 
 std::optional<std::vector<Delivery>> CopyingReceiver::next() {

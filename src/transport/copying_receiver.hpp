@@ -52,15 +52,26 @@ class CopyingReceiver final : public Receiver {
     std::vector<Delivery> deliveries;
     std::map<Place, std::shared_ptr<Buffer>> lent;
   };
+  /// A lent array with a version, for later messages.
+  struct Kept {
+    int64_t version = 0;
+    std::shared_ptr<Buffer> values{};
+    int64_t used = 0;  ///< in which message last
+  };
   void take() noexcept;
   /// Nothing if what came may have been overwritten meanwhile.
   std::optional<Copy> copy(const std::vector<Delivery>& from);
   [[nodiscard]] bool is_wanted(const PublicationHeader& header) const;
   void copy_values(const Delivery& from, const Delivery& to, Copy& copy);
+  /// A copy of a lent array; the one that is kept, if its values are the same.
+  std::shared_ptr<Buffer> copy_of(const Place& place, const std::byte* data, size_t bytes,
+                                  int64_t version);
 
   std::unique_ptr<NodeReceiver> from_;
   WantedValues wanted_;
   std::function<bool()> leave_;
+  std::map<Place, Kept> kept_;  ///< of the thread alone
+  int64_t messages_ = 0;        ///< that it has copied
   Copy current_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;

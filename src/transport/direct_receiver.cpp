@@ -86,9 +86,12 @@ void DirectReceiver::receive(const PublicationHeader& agreed,
   for (size_t i = 0; i < senders.size(); ++i) {
     size_t values = 0;
     const auto& layout = layout_of(senders[i], messages[i], agreed, schema, values);
-    if (!agreed.dropped)
-      taker_.take(layout, {messages[i].buffer->data() + values, messages[i].size - values},
-                  messages[i].buffer, out);
+    const std::span<const std::byte> all(messages[i].buffer->data() + values,
+                                         messages[i].size - values);
+    // Also of a publication that other ranks dropped, for the sender takes it as received.
+    auto& kept = kept_[senders[i]];
+    redistribution::keep(layout, all, kept);
+    if (!agreed.dropped) taker_.take(layout, all, messages[i].buffer, out, &kept);
   }
   if (agreed.dropped) return;
   taker_.finish(routes, catalogue, agreed.scattered, out);

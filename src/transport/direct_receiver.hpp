@@ -65,7 +65,8 @@ class DirectReceiver {
   Inbox inbox_;
   redistribution::Taker taker_;
   std::map<DueSet, Schema> schemas_;
-  std::map<int, base::ByteWriter> new_cuts_;  ///< by rank
+  std::map<int, redistribution::KeptArrays> kept_;  ///< by sender
+  std::map<int, base::ByteWriter> new_cuts_;        ///< by rank
 };
 
 }  // namespace pillion::transport

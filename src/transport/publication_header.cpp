@@ -10,7 +10,6 @@
 #include "base/copy.hpp"
 #include "base/copy_threads.hpp"
 #include "redistribution/message_layout.hpp"
-#include "transport/kept_arrays.hpp"
 
 namespace pillion::transport {
 
@@ -296,6 +295,15 @@ Decoded decode(const std::byte* message, size_t size, std::shared_ptr<const void
     mesh->second.blocks.push_back(std::move(block));
   }
   return out;
+}
+
+void keep(const Decoded& decoded, KeptArrays& kept) {
+  for (const auto& [name, mesh] : decoded.meshes)
+    for (const auto& block : mesh.blocks)
+      for (const auto& [field, array] : block.arrays)
+        if (array.version != 0)
+          kept.add(field, block.id, array.version, array.data, model::bytes_of(array, block.box));
+  kept.end_message();
 }
 
 }  // namespace pillion::transport

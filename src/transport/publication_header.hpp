@@ -15,6 +15,7 @@
 
 #include "base/bytes.hpp"
 #include "model/block.hpp"
+#include "redistribution/kept_arrays.hpp"
 #include "transport/transport.hpp"
 
 namespace pillion::base {
@@ -23,8 +24,8 @@ class CopyThreads;
 
 namespace pillion::transport {
 
-class KeptArrays;
-class SentArrays;
+using redistribution::KeptArrays;
+using redistribution::SentArrays;
 
 /// `Take` and `Give` are of the one analysis that is due: sidecars must resume it from what was
 /// saved in `path`, or save it there and stop it.
@@ -171,5 +172,7 @@ using Look = std::function<const std::byte*(const Lent&, size_t bytes)>;
 /// has left out come from `kept`. Throws ErrorCode::Internal if anything in it points out of it.
 Decoded decode(const std::byte* message, size_t size, std::shared_ptr<const void> keep,
                const Look& look = {}, const KeptArrays* kept = nullptr);
+/// Keeps what a message brings whose header says that it brings_new.
+void keep(const Decoded& decoded, KeptArrays& kept);
 
 }  // namespace pillion::transport

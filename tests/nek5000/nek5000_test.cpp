@@ -54,6 +54,14 @@ TEST_CASE("The catalogue has the meshes and fields of a case") {
   CHECK(mesh_of("scalar_1") == "fluid");
   CHECK(mesh_of("scalar_2") == "thermal");
   CHECK(yaml["fields"]["vorticity"]["components"].as<int>() == 3);
+  for (const char* name : {"coordinates", "thermal_coordinates", "number", "thermal_number"})
+    CHECK(yaml["fields"][name]["constant"].as<bool>());
+  CHECK_FALSE(yaml["fields"]["temperature"]["constant"]);
+  of.is_moving = true;
+  const auto moving = YAML::Load(nek5000::catalogue_text(of));
+  CHECK_FALSE(moving["fields"]["coordinates"]["constant"]);
+  CHECK_FALSE(moving["fields"]["thermal_coordinates"]["constant"]);
+  CHECK(moving["fields"]["number"]["constant"].as<bool>());
   of.dimensions = 2;
   of.has_solid = of.has_temperature = false;
   of.is_on_thermal = {false};

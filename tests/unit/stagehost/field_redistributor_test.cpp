@@ -147,6 +147,58 @@ TEST_CASE("a plan and its memory are kept while everybody's boxes stay") {
   if (memory != nullptr) CHECK(played.carriage.blocks().front().arrays.at("heat").data == memory);
 }
 
+namespace {
+
+/// As the others, but of a constant field `wind`, with these versions.
+model::MeshBlocks share_constant(const comm::Communicator& world, int round, int64_t version,
+                                 int64_t first = 0) {
+  auto out = share(world, round, first);
+  for (auto& block : out.blocks) block.arrays.at("wind").version = version;
+  return out;
+}
+
+/// Winds that are not those of a round.
+int64_t wrong_winds(const FieldRedistributor& carriage, int round) {
+  int64_t wrong = 0;
+  for (auto block : carriage.blocks()) {
+    block.arrays.erase("heat");
+    wrong += wrong_values(block, 1, round);
+  }
+  return wrong;
+}
+
+}  // namespace
+
+TEST_CASE("constant fields stay where they are until a rank has others") {
+  Played played;
+  const auto root = base::parse_yaml(
+      "fields: {wind: {mesh: plate, type: float32, components: 3, constant: true}}\n", "c", {});
+  played.fields.read(nullptr, root.find("fields"));
+  const auto carry = [&](const model::MeshBlocks& mine, int heats, int winds) {
+    REQUIRE_FALSE(played.carry(mine));
+    CHECK(wrong_winds(played.carriage, winds) == 0);
+    for (auto block : played.carriage.blocks()) {
+      block.arrays.erase("wind");
+      CHECK(wrong_values(block, 1, heats) == 0);
+    }
+  };
+  const auto& world = played.world;
+  carry(share_constant(world, 0, 5), 0, 0);
+  // Other values under the same version show that it does not move.
+  carry(share_constant(world, 1, 5), 1, 0);
+  carry(share_constant(world, 2, world.rank() == 0 ? 6 : 5), 2, 2);
+  carry(share_constant(world, 3, world.rank() == 0 ? 6 : 5), 3, 2);
+  // A coarse publication in between takes the memory, and has no versions.
+  const auto coarse =
+      model::coarsen(share_constant(world, 4, 6), played.fields.mesh("plate"), 2, "");
+  REQUIRE_FALSE(played.carry(coarse, 2));
+  check(played, model::coarsening_factor(played.fields.mesh("plate"), 2), 4);
+  carry(share_constant(world, 5, world.rank() == 0 ? 6 : 5), 5, 5);
+  if (world.size() > 1) carry(share_constant(world, 6, 6, 1), 6, 6);  // others have the columns
+  carry(share(world, 7), 7, 7);
+  carry(share(world, 8), 8, 8);
+}
+
 TEST_CASE("what changes on one rank alone is planned anew on all") {
   Played played;
   REQUIRE_FALSE(played.carry(share(played.world, 0)));

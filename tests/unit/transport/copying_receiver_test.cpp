@@ -9,6 +9,7 @@
 #include <random>
 
 #include "base/clock.hpp"
+#include "simulation/allocations.hpp"
 
 using namespace pillion;
 using namespace pillion::transport;
@@ -112,6 +113,49 @@ TEST_CASE("a message is free as soon as it is copied, and its values are those o
   REQUIRE(second);
   CHECK(world.is_whole(second->at(0), 2));
   CHECK(world.is_whole(first->at(0), 1));
+}
+
+TEST_CASE(
+    "constant values that are read in place are copied once, and again when they are others") {
+  World world;
+  world.receive();
+  simulation::Allocations allocations(world.segment.get());
+  auto* const memory =
+      static_cast<double*>(allocations.allocate_constant("wave", 0, cells * sizeof(double)));
+  const model::Box box{{0, 0, 0}, {int64_t{cells}, 1, 1}};
+  // Other values under the same version show which ones are taken.
+  const int64_t versions[] = {3, 3, 4, 4}, expected[] = {1, 1, 3, 3};
+  for (int64_t step = 1; step <= 4; ++step) {
+    std::fill(memory, memory + cells, static_cast<double>(step));
+    model::Array array{memory, model::ElementType::Float64, 1, model::packed_strides(box, 1),
+                       model::Centering::Cell};
+    array.version = versions[step - 1];
+    Meshes meshes;
+    meshes["line"].blocks.push_back(
+        {.id = 1, .box = box, .owned = int64_t{cells}, .arrays = {{"wave", array}}});
+    PublicationHeader head;
+    head.sequence = head.step = step;
+    head.due = {{.analysis = analysis}};
+    const Encoder encoder(head, meshes, &allocations);
+    CHECK(encoder.bytes_lent() == static_cast<int64_t>(cells * sizeof(double)));
+    std::byte* to = world.sender->reserve(encoder.size());
+    REQUIRE(to != nullptr);
+    encoder.encode(to);
+    allocations.lend(step - 1);
+    world.sender->commit(step);
+    const auto deliveries = world.receiver->next();
+    REQUIRE(deliveries);
+    const auto& delivery = deliveries->at(0);
+    const auto meshes_there =
+        decode(delivery.data, delivery.size, delivery.keep, [&](const Lent& lent, size_t bytes) {
+          return world.receiver->look(delivery.source, lent, bytes);
+        }).meshes;
+    const auto* values =
+        static_cast<const double*>(meshes_there.at("line").blocks.at(0).arrays.at("wave").data);
+    const auto wanted = static_cast<double>(expected[step - 1]);
+    CHECK(std::count(values, values + cells, wanted) == int64_t{cells});
+    REQUIRE(is_taken(world));
+  }
 }
 
 TEST_CASE("of a publication for others only the head is copied") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "transport/kept_arrays.hpp"
+#include "redistribution/kept_arrays.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "transport/publication_header.hpp"
 
 using namespace pillion;
 using transport::Encoder;
@@ -63,7 +64,7 @@ transport::Decoded receive(const std::pair<base::Bytes, bool>& message,
   const auto read = [&] {
     return transport::decode(bytes->data(), bytes->size(), bytes, {}, &kept);
   };
-  if (message.second) kept.take(read());
+  if (message.second) transport::keep(read(), kept);
   return read();
 }
 

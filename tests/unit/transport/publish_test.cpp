@@ -36,6 +36,7 @@ struct Publication {
   std::vector<std::vector<Box>> boxes{};  ///< by simulation rank
   int dropped = -1;                       ///< a simulation rank that has no room
   bool same = false;                      ///< as the last time that the same analysis was due
+  int64_t epoch = 0;                      ///< grows with other boxes
 };
 
 struct Scenario {
@@ -43,6 +44,12 @@ struct Scenario {
   Box domain;
   std::vector<Request> requests{};  ///< by analysis; AsShared for whole blocks
   std::vector<Publication> publications{};
+  bool is_constant = false;  ///< the velocity is: it has other values only with other boxes
+
+  /// The step that values of the velocity are of.
+  [[nodiscard]] int64_t step_of_velocity(const Publication& p, int64_t step) const {
+    return is_constant ? 100 * p.epoch : step;
+  }
 };
 
 Request some_division(Random& random) {
@@ -57,6 +64,7 @@ Request some_division(Random& random) {
 
 Scenario some_scenario(Random& random, int simulations) {
   Scenario scenario;
+  scenario.is_constant = below(random, 2) == 0;
   scenario.domain = random_boxes::domain(random, 11);
   for (size_t d = 0; d < 3; ++d) {
     scenario.domain.hi[d] -= scenario.domain.lo[d];
@@ -75,12 +83,15 @@ Scenario some_scenario(Random& random, int simulations) {
                        some_division(random)};
   auto boxes = random_boxes::divide(scenario.domain, simulations, 9, random);
   std::map<int32_t, bool> is_known;
+  int64_t epoch = 1;
   for (int p = 0; p < 14; ++p) {
     auto& next = scenario.publications.emplace_back();
     if (below(random, 4) == 0) {
       boxes = random_boxes::divide(scenario.domain, simulations, 9, random);
       is_known.clear();
+      ++epoch;
     }
+    next.epoch = epoch;
     next.boxes = boxes;
     next.due = static_cast<int32_t>(below(random, 3));
     next.same = is_known[next.due];
@@ -104,7 +115,8 @@ struct Held {
   std::deque<std::vector<float>> velocity;
   Meshes meshes;
 
-  Held(const std::vector<Box>& boxes, int64_t step) {
+  /// The velocity is of another step, and has a version if that is not 0.
+  Held(const std::vector<Box>& boxes, int64_t step, int64_t step_of_velocity, int64_t version) {
     auto& blocks = meshes["grid"].blocks;
     int32_t number = 0;
     for (const auto& box : boxes) {
@@ -113,14 +125,16 @@ struct Held {
       auto& v = velocity.emplace_back(3 * n);
       const model::Array scalar{d.data(), model::ElementType::Float64, 1,
                                 model::packed_strides(box, 1)};
-      const model::Array vector{v.data(),
-                                model::ElementType::Float32,
-                                3,
-                                {1, box.extent(0), box.extent(0) * box.extent(1), box.volume()}};
+      model::Array vector{v.data(),
+                          model::ElementType::Float32,
+                          3,
+                          {1, box.extent(0), box.extent(0) * box.extent(1), box.volume()}};
+      vector.version = version;
       random_boxes::each_cell(box, [&](const Cell& cell) {
         *element<double>(scalar, box, cell, 0) = value_of(cell, 0, step);
         for (int32_t c = 0; c < 3; ++c)
-          *element<float>(vector, box, cell, c) = static_cast<float>(value_of(cell, c, step));
+          *element<float>(vector, box, cell, c) =
+              static_cast<float>(value_of(cell, c, step_of_velocity));
       });
       if (number % 3 == 2) {
         blocks.push_back({number++, box, box.volume(), {{"density", scalar}}});
@@ -133,13 +147,14 @@ struct Held {
   }
 };
 
-/// A publication as a simulation rank sends it. `version` is left alone if nothing was new.
-void publish(NetworkSender& sender, SchemaCache& schemas, const Scenario& scenario,
-             const Publication& p, int rank, int64_t sequence) {
+/// A publication as a simulation rank sends it.
+void publish(NetworkSender& sender, SchemaCache& schemas, redistribution::SentByReceiver& sent,
+             const Scenario& scenario, const Publication& p, int rank, int64_t sequence) {
   PublicationHeader head;
   head.sequence = head.step = sequence;
   head.due = {{p.due, 0, 0, 0}};
-  Held held(p.boxes[static_cast<size_t>(rank)], sequence);
+  Held held(p.boxes[static_cast<size_t>(rank)], sequence, scenario.step_of_velocity(p, sequence),
+            scenario.is_constant ? p.epoch : 0);
   if (p.dropped == rank) {
     head.dropped = true;
     const Encoder encoder(head, {});
@@ -149,13 +164,16 @@ void publish(NetworkSender& sender, SchemaCache& schemas, const Scenario& scenar
   const Routes routes{{"grid", scenario.requests[static_cast<size_t>(p.due)]}};
   const std::map<std::string, pillion_domain> domains;
   const auto targets = sender.targets(due_set_of(head)).value();
-  redistribution::SendPlan plan(
-      held.meshes, 0,
-      {targets.sidecars, targets.primary, &scenario.catalogue, &routes, targets.cuts, &domains});
+  redistribution::SendPlan plan(held.meshes, 0,
+                                {targets.sidecars, targets.primary, &scenario.catalogue, &routes,
+                                 targets.cuts, &domains, &sent});
   head.targets = plan.receivers();
   head.box_keys = plan.keys();
   head.schema_changed = !schemas.has(due_set_of(head), plan.schema(), sequence);
-  if (p.same && routes.at("grid").kind != Layout::AsShared) CHECK_FALSE(head.schema_changed);
+  if (p.same && routes.at("grid").kind != Layout::AsShared) {
+    if (scenario.is_constant) CHECK_FALSE(plan.bytes_of_fields().contains("velocity"));
+    else CHECK_FALSE(head.schema_changed);
+  }
   plan.lay_out(head.schema_changed);
   const Encoder encoder(head, held.meshes);
   std::byte* to = sender.reserve(redistribution::aligned(encoder.size()) + plan.size());
@@ -164,6 +182,7 @@ void publish(NetworkSender& sender, SchemaCache& schemas, const Scenario& scenar
   plan.pack(to + redistribution::aligned(encoder.size()), sequence);
   sender.commit(sequence, encoder.size(), plan.parts());
   schemas.keep(due_set_of(head), plan.schema(), sequence);
+  plan.note_in(sent);
 }
 
 /// What sidecars know together of the heads, as SidecarSide finds out.
@@ -185,7 +204,8 @@ PublicationHeader agree(const comm::Communicator& side,
   return agreed;
 }
 
-int64_t wrong_values(const model::Block& block, const Box& domain, int64_t step) {
+int64_t wrong_values(const model::Block& block, const Box& domain, int64_t step,
+                     int64_t step_of_velocity) {
   int64_t wrong = 0;
   random_boxes::each_cell(block.box, [&](const Cell& cell) {
     const Cell inside = random_boxes::wrapped(cell, domain);
@@ -194,18 +214,18 @@ int64_t wrong_values(const model::Block& block, const Box& domain, int64_t step)
     if (const auto at = block.arrays.find("velocity"); at != block.arrays.end())
       for (int32_t c = 0; c < 3; ++c)
         wrong += *element<float>(at->second, block.box, cell, c) !=
-                 static_cast<float>(value_of(inside, c, step));
+                 static_cast<float>(value_of(inside, c, step_of_velocity));
   });
   return wrong;
 }
 
 /// That each cell of each field is in one block of one sidecar, with its value.
 void check_blocks(const comm::Communicator& side, const ReceivedMeshes& received,
-                  const Scenario& scenario, int64_t step) {
+                  const Scenario& scenario, int64_t step, int64_t step_of_velocity) {
   int64_t cells[2] = {0, 0};
   if (const auto at = received.find("grid"); at != received.end())
     for (const auto& block : at->second.blocks) {
-      CHECK(wrong_values(block, scenario.domain, step) == 0);
+      CHECK(wrong_values(block, scenario.domain, step, step_of_velocity) == 0);
       cells[0] += block.arrays.contains("density") ? block.box.volume() : 0;
       cells[1] += block.arrays.contains("velocity") ? block.box.volume() : 0;
     }
@@ -215,7 +235,8 @@ void check_blocks(const comm::Communicator& side, const ReceivedMeshes& received
 }
 
 void check_arrived(const comm::Communicator& side, const ReceivedMeshes& received,
-                   const Scenario& scenario, const Request& request, int64_t step) {
+                   const Scenario& scenario, const Request& request, int64_t step,
+                   int64_t step_of_velocity) {
   REQUIRE(received.contains("grid"));
   REQUIRE(received.at("grid").in_layout.has_value());
   const auto& arrived = *received.at("grid").in_layout;
@@ -227,7 +248,7 @@ void check_arrived(const comm::Communicator& side, const ReceivedMeshes& receive
     CHECK(arrived.inner[b] == place.box);
     CHECK(arrived.blocks[b].box == wanted.grown(place.box));
     CHECK(arrived.blocks[b].arrays.size() == 2);
-    CHECK(wrong_values(arrived.blocks[b++], scenario.domain, step) == 0);
+    CHECK(wrong_values(arrived.blocks[b++], scenario.domain, step, step_of_velocity) == 0);
   }
   CHECK(b == arrived.blocks.size());
   for (const auto& field : request.fields)
@@ -281,9 +302,10 @@ Known play(const Scenario& scenario, const comm::Communicator& world, int simula
   if (!is_sidecar) {
     NetworkSender sender(world, ranks, sidecar_of(side.rank(), simulations, sidecars), 1 << 20);
     SchemaCache schemas;
+    redistribution::SentByReceiver sent;
     for (int64_t p = 0; p < count; ++p) {
-      publish(sender, schemas, scenario, scenario.publications[static_cast<size_t>(p)], side.rank(),
-              p + 1);
+      publish(sender, schemas, sent, scenario, scenario.publications[static_cast<size_t>(p)],
+              side.rank(), p + 1);
       while (sender.behind() > ahead) sender.poll();
     }
     while (sender.behind() > 0) sender.poll();
@@ -313,8 +335,10 @@ Known play(const Scenario& scenario, const comm::Communicator& world, int simula
     receiver.look();
     if (!agreed.dropped) {
       const auto& request = routes.at("grid");
-      check_blocks(side, received, scenario, p + 1);
-      if (request.kind != Layout::AsShared) check_arrived(side, received, scenario, request, p + 1);
+      const int64_t of_velocity = scenario.step_of_velocity(publication, p + 1);
+      check_blocks(side, received, scenario, p + 1, of_velocity);
+      if (request.kind != Layout::AsShared)
+        check_arrived(side, received, scenario, request, p + 1, of_velocity);
       else if (ahead == 0 && is_balanced(scenario, static_cast<size_t>(p)))
         check_balance(side, received);
     }
@@ -343,6 +367,7 @@ TEST_CASE("a simulation rank is sent the cuts around its own boxes, and no other
   if (world.size() != 6) return;
   Random random(5);
   auto scenario = some_scenario(random, 2);
+  scenario.is_constant = false;
   const auto text = std::string("meshes: {grid: {kind: uniform, cells: [16, 16, 16], ") +
                     "length: [1, 1, 1]}}\nfields:\n  density: {mesh: grid, type: float64}\n" +
                     "  velocity: {mesh: grid, type: float32, components: 3}\n";
@@ -378,12 +403,13 @@ TEST_CASE("cells that nobody shares are missed, and those that are there are rig
   if (world.size() == 1) return;
   Random random(17);
   auto scenario = some_scenario(random, 1);
+  scenario.is_constant = false;
   scenario.publications.resize(1);
   auto& only = scenario.publications.front();
   only = {};
   const Box half{{0, 0, 0},
                  {(scenario.domain.hi[0] + 1) / 2, scenario.domain.hi[1], scenario.domain.hi[2]}};
-  Held held({half}, 3);
+  Held held({half}, 3, 3, 0);
   const auto side = world.split(world.rank() == 0 ? 0 : 1);
   const Request request{
       .fields = {"density", "velocity"}, .kind = Layout::Blocks, .ghosts = {1, 1, 1}};
@@ -395,7 +421,8 @@ TEST_CASE("cells that nobody shares are missed, and those that are there are rig
   if (world.rank() == 0) {
     NetworkSender sender(world, ranks, 0, 1 << 20);
     SchemaCache schemas;
-    publish(sender, schemas, scenario, only, 0, 3);
+    redistribution::SentByReceiver sent;
+    publish(sender, schemas, sent, scenario, only, 0, 3);
     while (sender.behind() > 0) sender.poll();
     return;
   }
@@ -412,7 +439,7 @@ TEST_CASE("cells that nobody shares are missed, and those that are there are rig
   int64_t missing = arrived.cells - (came == arrived.came.end() ? 0 : came->second);
   int64_t shared = 0;
   for (const auto& block : received["grid"].blocks) {
-    CHECK(wrong_values(block, scenario.domain, 3) == 0);
+    CHECK(wrong_values(block, scenario.domain, 3, 3) == 0);
     shared += block.box.volume();
   }
   CHECK(side.reduced(missing, comm::Operation::Sum) > 0);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Versions that were sent, and values that are kept.
-#include "transport/kept_arrays.hpp"
+#include "redistribution/kept_arrays.hpp"
 
 #include <cstring>
 
-namespace pillion::transport {
+#include "base/error.hpp"
+
+namespace pillion::redistribution {
 
 bool SentArrays::has(const std::string& field, int64_t block, int64_t version) const {
   const auto at = versions_.find({field, block});
@@ -25,25 +27,22 @@ void SentArrays::end_message() {
   in_message_.clear();
 }
 
-void KeptArrays::take(const Decoded& decoded) {
-  std::map<std::string, std::set<int64_t>> in_message;
-  for (const auto& [name, mesh] : decoded.meshes)
-    for (const auto& block : mesh.blocks)
-      for (const auto& [field, array] : block.arrays) {
-        if (array.version == 0) continue;
-        in_message[field].insert(block.id);
-        auto& kept = arrays_[field][block.id];
-        if (kept.version == array.version) continue;
-        kept.version = array.version;
-        kept.bytes = model::bytes_of(array, block.box);
-        std::shared_ptr<std::byte[]> values(new std::byte[kept.bytes + 1]);
-        if (kept.bytes > 0) std::memcpy(values.get(), array.data, kept.bytes);
-        kept.values = std::move(values);
-      }
-  for (const auto& [field, blocks] : in_message)
+void KeptArrays::add(const std::string& field, int64_t block, int64_t version, const void* data,
+                     size_t bytes) {
+  in_message_[field].insert(block);
+  auto& kept = arrays_[field][block];
+  if (kept.version == version || (data == nullptr && bytes > 0)) return;  // find() tells of that
+  std::shared_ptr<std::byte[]> values(new std::byte[bytes + 1]);
+  if (bytes > 0) std::memcpy(values.get(), data, bytes);
+  kept = {version, bytes, std::move(values)};
+}
+
+void KeptArrays::end_message() {
+  for (const auto& [field, blocks] : in_message_)
     std::erase_if(arrays_[field], [&, &blocks = blocks](const auto& entry) {
       return !blocks.contains(entry.first);
     });
+  in_message_.clear();
 }
 
 std::shared_ptr<const std::byte[]> KeptArrays::find(const std::string& field, int64_t block,
@@ -59,4 +58,4 @@ std::shared_ptr<const std::byte[]> KeptArrays::find(const std::string& field, in
              field, block);
 }
 
-}  // namespace pillion::transport
+}  // namespace pillion::redistribution

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Arrays that seldom change, such as the cells of an unstructured mesh, cross a network once. The
-// receiver keeps them with their versions, and later messages leave them out. Both sides see the
-// same messages in the same order, so both know the same arrays.
+// Arrays that seldom change, such as the cells of an unstructured mesh and constant fields, cross a
+// network once. The receiver keeps them with their versions, and later messages leave them out.
+// Both sides see the same messages in the same order, so both know the same arrays.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -11,11 +12,9 @@
 #include <string>
 #include <tuple>
 
-#include "transport/publication_header.hpp"
+namespace pillion::redistribution {
 
-namespace pillion::transport {
-
-/// What one sender has given its receiver.
+/// What one sender has given one receiver.
 class SentArrays {
  public:
   [[nodiscard]] bool has(const std::string& field, int64_t block, int64_t version) const;
@@ -33,8 +32,12 @@ class SentArrays {
 /// What a receiver keeps of one sender.
 class KeptArrays {
  public:
-  /// Copies what a message brings; `decoded` is a message whose header says that it brings_new.
-  void take(const Decoded& decoded);
+  /// An array that is in a message which brings something new, or that it leaves out: then `data`
+  /// is not read. Copies what is new.
+  void add(const std::string& field, int64_t block, int64_t version, const void* data,
+           size_t bytes);
+  /// As SentArrays does.
+  void end_message();
   /// Throws ErrorCode::Internal if there is no array of that version and size.
   [[nodiscard]] std::shared_ptr<const std::byte[]> find(const std::string& field, int64_t block,
                                                         int64_t version, size_t bytes) const;
@@ -46,6 +49,7 @@ class KeptArrays {
     std::shared_ptr<const std::byte[]> values;
   };
   std::map<std::string, std::map<int64_t, Kept>> arrays_;  ///< by field and block
+  std::map<std::string, std::set<int64_t>> in_message_;
 };
 
-}  // namespace pillion::transport
+}  // namespace pillion::redistribution
