@@ -59,6 +59,7 @@ const std::map<std::string, std::string>& units_of_fields() {
       {"anisotropic_turbulent_viscosity", "Pa s"},
       {"boundary_forces", "N"},
       {"boundary_stress", "Pa"},
+      {"boundary_thermal_flux", "W/m^2"},
       {"inner_mass_flux", "kg/s"},
       {"boundary_mass_flux", "kg/s"},
       {"mesh_velocity", "m/s"},

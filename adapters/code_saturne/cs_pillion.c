@@ -88,6 +88,34 @@ static const cs_real_t* boundary_stress(void) {
   return stress;
 }
 
+typedef void thermal_flux_function(const int* count, const int* faces, cs_real_t* flux);
+
+/* The function that code_saturne has for its output, in Fortran; NULL if this version has none, or
+ * if the case has no thermal model. */
+static thermal_flux_function* thermal_flux_of_faces(void) {
+  thermal_flux_function* out = NULL;
+  void* found = dlsym(RTLD_DEFAULT, "post_boundary_thermal_flux_");
+  if (found != NULL && cs_thermal_model_field() != NULL) memcpy(&out, &found, sizeof out);
+  return out;
+}
+
+/* The heat that enters through boundary faces, by area; as boundary_stress. All ranks call it,
+ * because it computes a gradient. */
+static const cs_real_t* boundary_thermal_flux(void) {
+  static cs_real_t* flux = NULL;
+  thermal_flux_function* compute = thermal_flux_of_faces();
+  const int n = cs_glob_mesh->n_b_faces;
+  if (compute == NULL || !pillion_saturne_is_used("boundary_thermal_flux")) return NULL;
+  void* more = realloc(flux, (size_t)(n + 1) * sizeof(cs_real_t));
+  int* faces = malloc((size_t)(n + 1) * sizeof(int));
+  if (more == NULL || faces == NULL) bft_error(__FILE__, __LINE__, 0, "too little memory");
+  flux = more;
+  for (int f = 0; f < n; f++) faces[f] = f + 1;
+  compute(&n, faces, flux);
+  free(faces);
+  return flux;
+}
+
 static void configure(void) {
   is_configured = 1;
   for (int z = 0; z < cs_boundary_zone_n_zones(); z++)
@@ -101,6 +129,8 @@ static void configure(void) {
   }
   if (cs_field_by_name_try("boundary_forces") != NULL)
     pillion_saturne_add_field("boundary_stress", PILLION_SATURNE_BOUNDARY_FACES, 3, 0);
+  if (thermal_flux_of_faces() != NULL)
+    pillion_saturne_add_field("boundary_thermal_flux", PILLION_SATURNE_BOUNDARY_FACES, 1, 0);
   pillion_saturne_add_field("cell_volume", PILLION_SATURNE_CELLS, 1, 0);
   pillion_saturne_add_field("cell_centre", PILLION_SATURNE_CELLS, 3, 0);
   pillion_saturne_add_field("boundary_area", PILLION_SATURNE_BOUNDARY_FACES, 1, 0);
@@ -137,6 +167,8 @@ static void share(void) {
   }
   const cs_real_t* stress = boundary_stress();
   if (stress != NULL) pillion_saturne_share("boundary_stress", 0, stress);
+  const cs_real_t* flux = boundary_thermal_flux();
+  if (flux != NULL) pillion_saturne_share("boundary_thermal_flux", 0, flux);
   pillion_saturne_share("cell_volume", 0, q->cell_vol);
   pillion_saturne_share("cell_centre", 0, q->cell_cen);
   pillion_saturne_share("boundary_area", 0, q->b_face_surf);

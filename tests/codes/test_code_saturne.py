@@ -28,7 +28,11 @@ CELLS = {"velocity": "Velocity", "pressure": "Pressure", "k": "k", "epsilon": "e
     "turbulent_viscosity": "TurbVisc",
     "total_pressure": "total_pressure",
 }
-FACES = {"yplus": "Yplus", "boundary_stress": "Stress"}
+FACES = {
+    "yplus": "Yplus",
+    "boundary_stress": "Stress",
+    "boundary_thermal_flux": "Input_thermal_flux",
+}
 
 
 @pytest.fixture(scope="module")
