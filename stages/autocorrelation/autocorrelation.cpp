@@ -29,12 +29,13 @@ class Autocorrelation final : public stage::Stage {
  public:
   explicit Autocorrelation(stage::Setup& setup)
       : field_(field_of(setup, "field", 0, Numbers::real)),
+        name_(setup["field"].text()),
         mesh_(field_.mesh),
         lags_(integer_from(setup["lags"], 1)),
         fit_every_(integer_from(setup["fit_every"], 1)),
         from_step_(setup["from_step"].integer()),
         series_(static_cast<size_t>(lags_)) {
-    const auto name = setup["field"].text();
+    const auto& name = name_;
     if (is_unstructured(field_) && field_.centering == PILLION_POINT)
       setup["field"].fail(
           "field '" + name + "' has values at points of mesh '" + mesh_ +
@@ -64,6 +65,7 @@ class Autocorrelation final : public stage::Stage {
   void save(stage::State& state) const override {
     const auto records = records_.empty() ? packed() : records_;
     state.save("parameters", parameters());
+    state.save("field", std::vector<char>(name_.begin(), name_.end()));
     state.save("series", std::span<const int64_t>(keys_), std::span<const double>(records),
                series_.record_size());
     state.save("counters", series_.counters());
@@ -71,10 +73,12 @@ class Autocorrelation final : public stage::Stage {
     state.save("spacing_reals", spacing_.reals());
   }
   void restore(stage::State& state) override {
-    if (state.load<int64_t>("parameters") != parameters())
+    const auto field = state.load<char>("field");
+    if (state.load<int64_t>("parameters") != parameters() ||
+        name_ != std::string(field.begin(), field.end()))
       throw Error(ErrorCode::Configuration,
-                  "saved with other lags, components or steps to leave out than those of this run; "
-                  "what it gave cannot be continued");
+                  "saved with other lags, another field or steps to leave out than those of this "
+                  "run; what it gave cannot be continued");
     std::tie(keys_, records_) = state.load<double>("series", series_.record_size());
     series_.restore(state.load<int64_t>("counters"));
     spacing_.restore(state.load<int64_t>("spacing_integers"), state.load<double>("spacing_reals"));
@@ -200,7 +204,7 @@ class Autocorrelation final : public stage::Stage {
   }
 
   pillion_field_description field_;
-  std::string mesh_;
+  std::string name_, mesh_;
   int64_t lags_, fit_every_, from_step_;
   int32_t input_ = 0, output_ = 0;
   LaggedSeries series_;
