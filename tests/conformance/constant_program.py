@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A simulation with fields that never change, which it shares anew at each step from other memory:
-with ghost cells, as three components apart, and on elements. Boxes change once.
+with ghost cells, as three components apart, and on elements. Boxes change each REGRID steps.
 """
 
 import sys
+import time
 from contextlib import ExitStack
+from pathlib import Path
 
 import numpy as np
 import pillion
@@ -35,7 +37,7 @@ def share(session, step, kept):
     with ExitStack() as blocks:
         for name in ("u", "c", "vx", "vy", "vz"):
             blocks.enter_context(session.blocks(name))
-        for lo, hi in boxes(CELLS, 0 if step < REGRID else 2, comm.rank, comm.size):
+        for lo, hi in boxes(CELLS, step // REGRID % 2 * 2, comm.rank, comm.size):
             arrays = [changing(lo, hi, step)]
             wide = constant([n - 1 for n in lo], [n + 1 for n in hi])
             wide[0] = wide[-1] = -1e30  # ghost cells are not published
@@ -59,7 +61,11 @@ if __name__ == "__main__":
     with pillion.open("run.yaml") as session:
         if session.serve():
             raise SystemExit
-        for step in range(STEPS):
+        for step in range(10**6 if HOW == "until-stop" else STEPS):
             kept = []
+            if HOW == "until-stop":
+                time.sleep(0.05)
+                if session.communicator.bcast(Path("stop").exists()):
+                    break
             share(session, step, kept)
             session.step(step, 0.1 * step)

@@ -3,6 +3,12 @@
 are without it; and how many bytes move."""
 
 import json
+import os
+import subprocess
+import sys
+import time
+import uuid
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import constant_program as program
@@ -183,3 +189,43 @@ analyses:
 def test_values_that_change_all_the_same(build, tmp_path, place):
     said = run(tmp_path, build, place, TEXT + ANALYSES, "liar")
     assert "field 'c' is constant according to the catalogue, but values of it have changed" in said
+
+
+def test_a_job_that_attaches_later(build, tmp_path):
+    """It has the values, too: of boxes that have been there before it came, and of later ones."""
+    name = f"constant-{uuid.uuid4().hex}"
+    (tmp_path / "extra.yaml").write_text(
+        ANALYSES.replace("STAGES", str(HERE / "stages")).split("  slabs:")[0]
+    )
+    env = os.environ | {
+        "PYTHONPATH": f"{build / 'python'}:{HERE}",
+        "PILLION_PYTHON": sys.executable,
+    }
+    with ThreadPoolExecutor() as pool:
+        text = TEXT.replace("output:", f"run: {name}\noutput:") + (
+            "analyses: {own: {every: 3 steps, stages: [statistics: {fields: [c]}]}}\n"
+        )
+        program = pool.submit(run, tmp_path, build, "node", text, "until-stop")
+        try:
+            end = time.monotonic() + 60
+            while not (tmp_path / "results/progress.json").exists():
+                assert time.monotonic() < end and not program.done()
+                time.sleep(0.05)
+            attach = [build / "bin/pillion-attach", name, "extra.yaml", "--wait", "60"]
+            with subprocess.Popen(attach, cwd=tmp_path, env=env, stderr=subprocess.PIPE) as job:
+                while time.monotonic() < end and job.poll() is None:
+                    time.sleep(0.1)
+                    found = list((tmp_path / "results").rglob("progress-extra*"))
+                    if found and json.loads(found[0].read_text())["publications"] > 12:
+                        break
+                (tmp_path / "stop").touch()
+                said = job.communicate(timeout=60)[1].decode()
+        finally:
+            (tmp_path / "stop").touch()
+        assert job.returncode == 0, said
+        program.result()
+    for stage in ("as_shared", "in_blocks"):
+        (path,) = (tmp_path / "results").rglob(f"*{stage}*.csv")
+        table = read_table(path)
+        assert len(table["wrong"]) > 5
+        assert set(table["wrong"].tolist()) == {0}
