@@ -122,7 +122,7 @@ class Tree {
   Tree& set(const std::string& path, const std::vector<T>& values) {
     auto* at = find(&root_, path, true);
     at->own.resize(values.size() * sizeof(T));
-    std::memcpy(at->own.data(), values.data(), at->own.size());
+    if (!values.empty()) std::memcpy(at->own.data(), values.data(), at->own.size());
     at->data = at->own.data();
     return put(at, conduit_type<T>(), values.size(), sizeof(T));
   }
