@@ -39,6 +39,23 @@ def test_the_good_one_has_no_mistakes(check, tmp_path):
     assert sorted(tmp_path.rglob("*")) == sorted([*before, tmp_path / "checked.yaml"])
 
 
+@pytest.mark.parametrize("sidecars", ["{per_node: 1}", "{ranks: 1}"])
+def test_copies_of_constant_fields_take_memory(check, sidecars):
+    """As many bytes as the field has, where sidecars are; other fields take none."""
+    text = (
+        f"output: results\nsidecars: {sidecars}\n"
+        "meshes: {ocean: {kind: uniform, cells: [360, 180]}}\n"
+        "fields:\n  depth: {mesh: ocean, type: float64, constant: true}\n"
+        "  height: {mesh: ocean, type: float64}\n"
+        "  unused: {mesh: ocean, type: float64, constant: true}\n"
+        "analyses: {a: {stages: [statistics: {fields: [depth, height]}]}}\n"
+    )
+    node = check(text, "--ranks", 2).said["memory"][-1]
+    assert [use["bytes"] for use in node["uses"] if use["purpose"] == "constant fields"] == [
+        360 * 180 * 8
+    ]
+
+
 @pytest.mark.parametrize("wrong", ALL, ids=lambda wrong: wrong.name)
 def test_each_mistake_is_found_and_nothing_else(check, wrong):
     answer = check(wrong.text(), *wrong.arguments)
