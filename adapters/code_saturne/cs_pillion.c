@@ -120,13 +120,21 @@ static void configure(void) {
   is_configured = 1;
   for (int z = 0; z < cs_boundary_zone_n_zones(); z++)
     pillion_saturne_add_zone(cs_boundary_zone_by_id(z)->name);
-  for (int i = 0; i < cs_field_n_fields(); i++) {
+  const int count = cs_field_n_fields();
+  int* is_missing = calloc((size_t)count + 1, sizeof *is_missing);
+  if (is_missing == NULL) bft_error(__FILE__, __LINE__, 0, "too little memory");
+  for (int i = 0; i < count; i++) is_missing[i] = location_of(cs_field_by_id(i)) == 0;
+  /* A rank without such faces cannot see whether a field of faces is allocated. */
+  if (cs_glob_n_ranks > 1)
+    MPI_Allreduce(MPI_IN_PLACE, is_missing, count, MPI_INT, MPI_MAX, cs_glob_mpi_comm);
+  for (int i = 0; i < count; i++) {
     const cs_field_t* f = cs_field_by_id(i);
     const int location = location_of(f);
-    if (location == 0) continue;
+    if (is_missing[i]) continue;
     pillion_saturne_add_field(f->name, location, f->dim, 0);
     if (f->n_time_vals > 1) pillion_saturne_add_field(f->name, location, f->dim, 1);
   }
+  free(is_missing);
   if (cs_field_by_name_try("boundary_forces") != NULL)
     pillion_saturne_add_field("boundary_stress", PILLION_SATURNE_BOUNDARY_FACES, 3, 0);
   if (thermal_flux_of_faces() != NULL)
