@@ -79,3 +79,30 @@ def test_rendering_and_modules_of_python():
     assert doctor.mpi_of_python().verdict is not Verdict.BAD
     assert doctor.compiled_modules().what == "simulations and stages in Python"
     assert doctor._named("Open MPI v4.1.4, package: x, ident: 4\0") == "Open MPI v4.1.4"
+
+
+@pytest.mark.parametrize(
+    ("package", "words"),
+    [
+        ("numpy", ["table", "t.csv"]),
+        ("matplotlib", ["report", "results"]),
+        ("yaml", ["report", "results"]),
+    ],
+)
+def test_a_command_whose_package_is_missing(tmp_path, package, words):
+    """It says what the doctor says, in one line."""
+    raising = f"raise ModuleNotFoundError('no', name='{package}')\n"
+    (tmp_path / f"{package}.py").write_text(raising)
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", ""), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "-m", "pillion", *words],
+        env=os.environ | {"PYTHONPATH": path},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    name = "PyYAML" if package == "yaml" else package
+    assert f"needs the package {name}, which the Python" in done.stderr
+    assert f"pip install {name}" in done.stderr and "Traceback" not in done.stderr

@@ -145,6 +145,19 @@ def _refuse_unknown(word: str) -> int:
     return 2
 
 
+# Packages whose modules are called otherwise.
+_PACKAGES = {"yaml": "PyYAML"}
+
+
+def _lacking(command: str, module: str) -> str:
+    package = _PACKAGES.get(module, module)
+    return (
+        f"{command} needs the package {package}, which the Python {sys.executable} does not have: "
+        f"pip install {package}, or name another Python in PILLION_PYTHON; `pillion doctor` lists "
+        "all that is missing"
+    )
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     if words and words[0] == "help":
@@ -162,6 +175,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return command.run(arguments)
     except Error as error:
         print(paint.error(f"pillion: {error}"), file=sys.stderr)
+        return 1
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package in ("", "pillion"):
+            raise
+        print(paint.error(f"pillion: {_lacking(name, package)}"), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
