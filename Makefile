@@ -92,7 +92,7 @@ test-codes:
 	adapters/lammps/build_plugin.sh build/plugin $(python)
 	@PILLION_PLUGIN_BUILD=$(CURDIR)/build/plugin $(sweep) tests/lammps tests/taylor_green tests/cosmology \
 	  tests/codes tests/conformance/test_catalyst.py \
-	  tests/conformance/test_catalyst_meshes.py \
+	  tests/conformance/test_catalyst_stage_meshes.py \
 	  tests/conformance/test_catalyst_parallel.py tests/docs tests/install tests/run tests/python
 	@echo "test-codes: passed"
 

@@ -20,7 +20,7 @@ PLACES = {
 }
 
 
-def runner(program: str) -> Callable[..., str]:
+def runner(program: str, places: dict[str, tuple[int, int, str]] = PLACES) -> Callable[..., str]:
     """A function that runs a program of this folder and returns what it says. In the text of its
     configuration, SIDECARS is the entry of that name, and STAGES the folder of stages in Python.
     """
@@ -28,7 +28,7 @@ def runner(program: str) -> Callable[..., str]:
     def run(
         folder: Path, build: Path, place: str, text: str, *arguments: str, check: bool = True
     ) -> str:
-        ranks, more, sidecars = PLACES[place]
+        ranks, more, sidecars = places[place]
         if not sidecars:
             text = text.replace(", at: simulation", "")
         text = text.replace("SIDECARS", f"sidecars: {sidecars}" if sidecars else "")

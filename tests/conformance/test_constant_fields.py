@@ -63,20 +63,19 @@ DUE = {
     "slabs": -(-program.STEPS // 4),
     "files": program.STEPS,
 }
-MORE = {
+MY_PLACES = PLACES | {
     "two": (2, 2, "{per_node: 2, when_full: wait, memory: 4 MiB}"),
     "spill": (2, 1, "{per_node: 1, when_full: spill, memory: 64 KiB}"),
     "lone": (2, 1, "{ranks: 1, when_full: wait}"),
 }
-PLACES.update(MORE)
-run = runner("constant_program.py")
+run = runner("constant_program.py", MY_PLACES)
 
 
 def report_of(folder):
     return json.loads((folder / "results/report.json").read_text())
 
 
-@pytest.fixture(scope="module", params=PLACES)
+@pytest.fixture(scope="module", params=MY_PLACES)
 def folder(request, build, tmp_path_factory):
     folder = tmp_path_factory.mktemp("constant")
     said = run(folder, build, request.param, TEXT + ANALYSES)
@@ -140,7 +139,7 @@ def test_bytes(build, tmp_path, place):
     equal_products(folder, other, place)
     assert in_place_before == 0
     if place == "node":
-        ranks = PLACES[place][0]
+        ranks = MY_PLACES[place][0]
         constant = 4 * np.prod(program.CELLS) + ranks * program.ELEMENTS * 8  # c, v and q
         assert in_place == program.STEPS * 8 * constant
         return

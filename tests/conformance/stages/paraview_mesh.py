@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A Catalyst script for test_catalyst_meshes.py, in which FIELD is the name of a field: a picture
-of the mesh and of a contour, and what each rank of ParaView has of both, in numbers."""
+"""A Catalyst script for test_catalyst_stage_meshes.py, in which FIELD is the name of a field: a
+picture of the mesh and of a contour, and what each rank of ParaView has of both, in numbers."""
 
 import numpy as np
 from paraview import catalyst
