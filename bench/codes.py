@@ -37,7 +37,7 @@ MODES = ("without", "session", "simulation", "sidecars", "hybrid")
 
 
 class Analysis(NamedTuple):
-    """Stages, the first of which the hybrid mode leaves in the simulation."""
+    """Its stages; in hybrid mode the first one runs in the simulation."""
 
     every: int
     stages: tuple[str, ...]

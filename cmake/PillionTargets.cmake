@@ -130,3 +130,20 @@ function(pillion_add_demo name)
     add_custom_target(demo_${name} DEPENDS ${needs})
   endif()
 endfunction()
+
+# A script that people run: `input` with the variables of the caller in it.
+function(pillion_configure_program input output)
+  configure_file(
+    ${input}
+    ${output}
+    @ONLY
+    FILE_PERMISSIONS
+      OWNER_READ
+      OWNER_WRITE
+      OWNER_EXECUTE
+      GROUP_READ
+      GROUP_EXECUTE
+      WORLD_READ
+      WORLD_EXECUTE
+  )
+endfunction()

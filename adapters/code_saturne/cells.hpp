@@ -35,8 +35,8 @@ CellTable volume_cells(const pillion_saturne_mesh& mesh);
 /// patches those of zones. A face that bounds no cell is hidden.
 CellTable boundary_faces(const pillion_saturne_mesh& mesh);
 
-/// The interior faces. The parents are the first cells of faces, out of which their normals point.
-/// A face whose first cell is of the halo is a copy, and its parent is the other cell.
+/// The interior faces. The parent of a face is its first cell; the normal points out of that cell.
+/// If the first cell is in the halo, the face is a copy, and its parent is the other cell.
 CellTable interior_faces(const pillion_saturne_mesh& mesh);
 
 /// The faces of one cell: points of each, in order around it as seen from outside.

@@ -62,8 +62,8 @@ int pillion_saturne_is_due(int64_t step, double time);
 /** Whether an analysis uses a field, one of an attached job included. */
 int pillion_saturne_is_used(const char* name);
 
-/** Shares meshes of which fields are used and which are not shared yet. `moves`: their points are
- * shared again. `changes`: all is shared again. */
+/** Shares each mesh that has a field in use and is not shared yet. With `moves`, the points are
+ * shared again; with `changes`, everything is. */
 void pillion_saturne_share_mesh(const pillion_saturne_mesh* mesh, int moves, int changes);
 
 /** Shares a field with the values of its cells, faces or points, in the mesh as it was shared

@@ -221,7 +221,8 @@ void share_cells(const char* name, CellTable table, const pillion_saturne_mesh& 
   warn_of_this_rank(pillion_share_cells(session, name, 0, &cells));
 }
 
-/// Whether the zones of the boundary are those that were shared; they may depend on time.
+/// Whether the zones of the boundary have not changed since they were shared. They may depend on
+/// time.
 bool has_zones_of(const SharedMesh& boundary, const pillion_saturne_mesh& mesh) {
   return std::equal(boundary.patches.begin(), boundary.patches.end(), mesh.zones,
                     mesh.zones + mesh.boundary_faces);

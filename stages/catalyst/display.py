@@ -21,7 +21,7 @@ def start(program):
     # Without -noreset it starts again when its last client leaves, and ParaView, which opens and
     # closes displays to see what they can do, may knock just then.
     words = ["-screen", "0", "1280x1024x24", "-noreset", "-nolisten", "tcp", "-auth", path]
-    # Several that start at once try the same numbers, and complain of those that others have.
+    # If several servers start at once, they try the same numbers, and report those in use.
     complaints = os.memfd_create("pillion-display-log")
     subprocess.Popen(
         [program, "-displayfd", str(tell), *words],

@@ -12,6 +12,7 @@
 
 namespace pillion::stages::write {
 
+/// Measures from its construction.
 class Stopwatch {
  public:
   [[nodiscard]] double seconds() const {
@@ -35,7 +36,7 @@ class CostTable {
     seconds_.push_back(seconds);
     bytes_.push_back(bytes);
   }
-  /// To which a stage may add columns.
+  /// A stage may add columns to it.
   [[nodiscard]] stage::Table table() const {
     stage::Table out(name_, title_);
     out.column("step", "", steps_).column("write_seconds", "s", seconds_);

@@ -228,7 +228,7 @@ def test_mistakes_are_reported_where_the_code_has_not_the_first_rank(build, mesh
 
 
 def test_a_program_without_mpi_ends_well_if_nothing_could_be_opened(build, meshes, tmp_path):
-    """Launchers end a job of which a process ends between MPI_Init and MPI_Finalize."""
+    """A launcher ends the job if a process ends between MPI_Init and MPI_Finalize."""
     done = run_meshes(build, meshes, tmp_path, "without_mpi", 1)
     assert "initialize: status 202" in done.stdout and "run.yaml" in done.stderr
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A simulation with fields that never change, which it shares anew at each step from other memory:
-with ghost cells, as three components apart, and on elements. Boxes change each REGRID steps.
+"""A simulation whose fields never change. It shares them at each step from other memory: with ghost
+cells, as three components apart, and on elements. Boxes change each REGRID steps.
 """
 
 import sys

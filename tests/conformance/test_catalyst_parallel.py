@@ -120,9 +120,9 @@ def test_pieces_show_what_the_whole_shows(build, tmp_path, ranks):
 
 
 class Interrupted:
-    """A simulation that has published its first frame waits until the sidecars have ended, and then
-    plays the others. `more` sidecars may come then. Sidecars that make a file named `done` are told
-    to leave."""
+    """A simulation publishes its first frame, waits until the sidecars have ended, and then plays
+    the other frames. `more` sidecars may join then. If the sidecars make a file named `done`, they
+    get a signal to leave."""
 
     def __init__(self, build, folder: Path, made: Scene, ranks: int, more: int = 0, done: str = ""):
         run = new_run()
@@ -267,7 +267,7 @@ fields:
     ("make", "division"), [(particles, "slabs"), (particles, "sparse"), (elements, "slabs")]
 )
 def test_peers_have_their_own_items(build, tmp_path, make, division):
-    """Together those that the first peer gathers without `parallel`; a peer may have none."""
+    """All peers together have what one gathers without `parallel`. A peer may have none."""
     frame, catalogue, arguments = make()
     position = ", position: position" if make is particles else ""
     told = f"script: '{RANKS}', fields: [charge]{position}"

@@ -36,7 +36,7 @@ fields:
   q: {{mesh: elements, type: float64{CONSTANT}}}
   t: {{mesh: elements, type: float64}}
 """
-# Analyses that are not due at the same steps, and layouts of which some come in one.
+# The analyses are due at different steps. Some layouts hold a block in one piece.
 ANALYSES = """
 analyses:
   shared:
