@@ -27,7 +27,10 @@ void CopyingReceiver::stop() {
 void CopyingReceiver::take() noexcept {
   std::exception_ptr failure;
   try {
-    while (const auto deliveries = from_->next()) {
+    // A fast run always has the next message, so that `next` alone would never give up.
+    while (!stopped_ && !leave_()) {
+      const auto deliveries = from_->next();
+      if (!deliveries) break;
       from_->begin();
       auto copy = this->copy(*deliveries);
       if (!copy) break;

@@ -5,8 +5,10 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <random>
+#include <thread>
 
 #include "base/clock.hpp"
 #include "simulation/allocations.hpp"
@@ -113,6 +115,23 @@ TEST_CASE("a message is free as soon as it is copied, and its values are those o
   REQUIRE(second);
   CHECK(world.is_whole(second->at(0), 2));
   CHECK(world.is_whole(first->at(0), 1));
+}
+
+TEST_CASE("a receiver ends although the simulation publishes without a pause") {
+  World world;
+  world.receive();
+  std::atomic<bool> is_over = false;
+  const double limit = base::monotonic_seconds() + 10;
+  std::thread simulation([&] {
+    for (int64_t step = 1; !is_over && base::monotonic_seconds() < limit;)
+      if (world.publish(step, analysis)) ++step;
+  });
+  const auto first = world.receiver->next();
+  CHECK(first);
+  world.receiver.reset();
+  CHECK(base::monotonic_seconds() < limit);
+  is_over = true;
+  simulation.join();
 }
 
 TEST_CASE(
