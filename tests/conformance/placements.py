@@ -14,26 +14,32 @@ from scenes import Placement, Scene
 
 EVERYTHING = os.environ.get("PILLION_TEST_ALL", "") not in ("", "0")
 
-# Sidecars, how they are reached, pretended nodes, buffers, policy, memory.
+# Sidecars, how they are reached, pretended nodes, buffers.
 BY_NODE = [
     *((1, "node", 1, 0), (2, "node", 1, 2), (1, "node", 2, 3), (2, "node", 2, 0)),
     *((1, "separate", 1, 3), (2, "separate", 1, 0), (2, "separate", 2, 2)),
-    *((1, "separate", 2, 0, "spill", "72 KiB"), (0, "network", 1, 2), (2, "network", 1, 3)),
+    *((0, "network", 1, 2), (2, "network", 1, 3)),
 ]
 
 
 DRAWN = 0.25  # of the scenes that have a further placement today
 
 
-def placements(decompositions: list[str], everyday: list[tuple]) -> list[Placement]:
+def placements(
+    decompositions: list[str], everyday: list[tuple], spill: str | None = None
+) -> list[Placement]:
+    """With `spill` also those that spill with so much memory: more than a publication needs, and
+    less than all of them.
+    """
+    by_node = BY_NODE + [(1, "separate", 2, 0, "spill", spill)] * (spill is not None)
     network = itertools.product((1, 2, 3, 4), (0, 1, 2, 3), decompositions)
-    node = itertools.product((2, 3), BY_NODE, decompositions)
+    node = itertools.product((2, 3), by_node, decompositions)
     every = [Placement(*p) for p in network] + [
         Placement(ranks, sidecars, division, *rest) for ranks, (sidecars, *rest), division in node
     ]
-    if EVERYTHING:
-        return every
     few = [Placement(*p) for p in everyday]
+    if EVERYTHING:
+        return every + [p for p in few if p not in every]
     others = [p for p in every if p not in few]
     dice = random.Random(f"{seed_of_the_day()} {decompositions} {everyday}")
     return few + [dice.choice(others)] * (dice.random() < DRAWN)

@@ -74,6 +74,7 @@ def scene(name: str) -> Scene:
 
 DIVISIONS = ["slabs", "migrate", "sparse", "pieces"]
 FEW = [(1, 0, "slabs"), (3, 0, "pieces"), (2, 2, "migrate"), (3, 1, "pieces", "node", 2, 2)]
+SPILL = "72 KiB"
 CASES = cases(
     {
         "periodic": placements(
@@ -86,18 +87,20 @@ CASES = cases(
                 *((2, 1, "sparse", "separate", 1, 3), (2, 0, "pieces", "network", 1, 3)),
                 (2, 2, "migrate", "separate", 2, 0, "spill", "64 KiB"),
             ],
+            SPILL,
         ),
-        "tilted": placements(DIVISIONS, FEW + [(4, 3, "sparse")]),
-        "open": placements(DIVISIONS, FEW),
-        "vanishing": placements(DIVISIONS, FEW),
+        "tilted": placements(DIVISIONS, FEW + [(4, 3, "sparse")], SPILL),
+        "open": placements(DIVISIONS, FEW, SPILL),
+        "vanishing": placements(DIVISIONS, FEW, SPILL),
         "tilted-apart": placements(
             DIVISIONS,
             [
                 *((1, 0, "slabs"), (3, 0, "migrate"), (2, 2, "pieces"), (3, 1, "pieces", "node")),
                 *((2, 1, "migrate", "node", 1, 2), (2, 1, "sparse", "separate")),
             ],
+            SPILL,
         ),
-        "xy_plane": placements(DIVISIONS, [(1, 0, "slabs"), (4, 2, "pieces")]),
+        "xy_plane": placements(DIVISIONS, [(1, 0, "slabs"), (4, 2, "pieces")], SPILL),
     }
 )
 
