@@ -257,7 +257,7 @@ std::string entry_of(const PlannedMesh& mesh) {
       return fmt::format("{{kind: unstructured, dimensions: {}{}}}", mesh.dimensions, units);
     case PILLION_CURVILINEAR:
       return fmt::format("{{kind: curvilinear, cells: {}, coordinates: {}{}}}",
-                         list(mesh.cells, mesh.axes), mesh.positions, units);
+                         list(mesh.cells, mesh.axes), quoted(mesh.positions), units);
     case PILLION_RECTILINEAR:
       return fmt::format("{{kind: rectilinear, cells: {}{}{}}}", list(mesh.cells, mesh.axes),
                          covered, units);
@@ -276,7 +276,7 @@ std::string entry_of(const PlannedMesh& mesh) {
 }
 
 std::string entry_of(const PlannedMesh& mesh, const FieldFacts& field) {
-  std::string out = fmt::format("{{mesh: {}, type: {}", mesh.name, name_of(field.type));
+  std::string out = fmt::format("{{mesh: {}, type: {}", quoted(mesh.name), name_of(field.type));
   if (field.components > 1) out += fmt::format(", components: {}", field.components);
   if (field.at_points && mesh.kind != PILLION_PARTICLES) out += ", centering: point";
   if (!field.units.empty()) out += fmt::format(", units: {}", quoted(field.units));
@@ -285,18 +285,19 @@ std::string entry_of(const PlannedMesh& mesh, const FieldFacts& field) {
 
 }  // namespace
 
+/// Names are in quotes, because a plain `null` is no name in YAML.
 std::string catalogue_of(const Plan& plan) {
   std::string meshes, fields, scalars;
-  for (const auto& name : plan.scalars) scalars += fmt::format("  {}: {{}}\n", name);
+  for (const auto& name : plan.scalars) scalars += fmt::format("  {}: {{}}\n", quoted(name));
   for (const auto& [key, mesh] : plan.meshes) {
-    meshes += fmt::format("  {}: {}\n", mesh.name, entry_of(mesh));
+    meshes += fmt::format("  {}: {}\n", quoted(mesh.name), entry_of(mesh));
     for (const auto& [name, field] : mesh.fields)
-      fields += fmt::format("  {}: {}\n", field.name, entry_of(mesh, field.facts));
+      fields += fmt::format("  {}: {}\n", quoted(field.name), entry_of(mesh, field.facts));
     if (mesh.positions.empty()) continue;
     const bool is_particles = mesh.kind == PILLION_PARTICLES;
     const FieldFacts positions{mesh.type_of_positions, is_particles ? 3 : mesh.dimensions, true,
                                mesh.units};
-    fields += fmt::format("  {}: {}\n", mesh.positions, entry_of(mesh, positions));
+    fields += fmt::format("  {}: {}\n", quoted(mesh.positions), entry_of(mesh, positions));
   }
   return fmt::format("meshes:\n{}fields:{}\n{}{}{}", meshes, fields.empty() ? " {}" : "", fields,
                      scalars.empty() ? "" : "scalars:\n", scalars);

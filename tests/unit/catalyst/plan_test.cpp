@@ -230,16 +230,18 @@ TEST_CASE("structured domains: curvilinear if they say where they lie and fill a
   CHECK(mesh.cells == Index{8, 3, 1});
   CHECK(place_of(b, mesh).lo == Index{4, 0, 0});
   CHECK(catalogue_of(plan) ==
-        "meshes:\n  grid: {kind: curvilinear, cells: [8, 3], coordinates: coordinates}\n"
-        "fields:\n  coordinates: {mesh: grid, type: float64, components: 3, centering: point}\n");
+        "meshes:\n  \"grid\": {kind: curvilinear, cells: [8, 3], coordinates: \"coordinates\"}\n"
+        "fields:\n  \"coordinates\": {mesh: \"grid\", type: float64, components: 3, centering: "
+        "point}\n");
   b.index = Index{15, 20, 0};
   CHECK(plan_of(facts_of_all({a, b})).meshes.begin()->second.kind == PILLION_UNSTRUCTURED);
 }
 
 TEST_CASE("names of meshes and fields") {
   std::vector<Part> parts;
-  for (const Key& key : {Key{"sim", "fluid", "vol"}, Key{"sim", "fluid", "skin"},
-                         Key{"sim", "solid", "vol"}, Key{"my mesh", "", "t"}}) {
+  for (const Key& key :
+       {Key{"sim", "fluid", "vol"}, Key{"sim", "fluid", "skin"}, Key{"sim", "solid", "vol"},
+        Key{"my mesh", "", "t"}, Key{"null", "", "t"}}) {
     parts.push_back(box(Form::Points, 0, {1, 1, 1}));
     parts.back().key = key;
     parts.back().coordinates.assign(3, Array{nullptr, PILLION_FLOAT32, 1, 4});
@@ -248,16 +250,19 @@ TEST_CASE("names of meshes and fields") {
     parts.back().fields.back().units = "$/m";
   }
   CHECK(catalogue_of(plan_of(facts_of_all(parts))) ==
-        "meshes:\n  my_mesh: {kind: particles}\n  sim_fluid_skin: {kind: particles}\n"
-        "  sim_fluid_vol: {kind: particles}\n  sim_solid: {kind: particles}\nfields:\n"
-        "  my_mesh_q: {mesh: my_mesh, type: int8, units: \"$$/m\"}\n"
-        "  my_mesh_position: {mesh: my_mesh, type: float32, components: 3}\n"
-        "  sim_q: {mesh: sim_fluid_skin, type: int8, units: \"$$/m\"}\n"
-        "  sim_fluid_skin_position: {mesh: sim_fluid_skin, type: float32, components: 3}\n"
-        "  sim_fluid_vol_p: {mesh: sim_fluid_vol, type: int8, units: \"$$/m\"}\n"
-        "  sim_fluid_vol_position: {mesh: sim_fluid_vol, type: float32, components: 3}\n"
-        "  sim_solid_p: {mesh: sim_solid, type: int8, units: \"$$/m\"}\n"
-        "  sim_solid_position: {mesh: sim_solid, type: float32, components: 3}\n");
+        "meshes:\n  \"my_mesh\": {kind: particles}\n  \"null\": {kind: particles}\n"
+        "  \"sim_fluid_skin\": {kind: particles}\n"
+        "  \"sim_fluid_vol\": {kind: particles}\n  \"sim_solid\": {kind: particles}\nfields:\n"
+        "  \"my_mesh_q\": {mesh: \"my_mesh\", type: int8, units: \"$$/m\"}\n"
+        "  \"my_mesh_position\": {mesh: \"my_mesh\", type: float32, components: 3}\n"
+        "  \"null_q\": {mesh: \"null\", type: int8, units: \"$$/m\"}\n"
+        "  \"null_position\": {mesh: \"null\", type: float32, components: 3}\n"
+        "  \"sim_q\": {mesh: \"sim_fluid_skin\", type: int8, units: \"$$/m\"}\n"
+        "  \"sim_fluid_skin_position\": {mesh: \"sim_fluid_skin\", type: float32, components: 3}\n"
+        "  \"sim_fluid_vol_p\": {mesh: \"sim_fluid_vol\", type: int8, units: \"$$/m\"}\n"
+        "  \"sim_fluid_vol_position\": {mesh: \"sim_fluid_vol\", type: float32, components: 3}\n"
+        "  \"sim_solid_p\": {mesh: \"sim_solid\", type: int8, units: \"$$/m\"}\n"
+        "  \"sim_solid_position\": {mesh: \"sim_solid\", type: float32, components: 3}\n");
 }
 
 TEST_CASE("ranks that contradict each other") {
@@ -277,7 +282,8 @@ TEST_CASE("ranks that contradict each other") {
   b.coordinates.assign(2, Array{nullptr, PILLION_FLOAT64, 1, 8});
   const std::string text = catalogue_of(plan_of(facts_of_all({a, b})));
   CHECK(text.find("{kind: particles, dimensions: 2}") != std::string::npos);
-  CHECK(text.find("position: {mesh: grid, type: float64, components: 3}") != std::string::npos);
+  CHECK(text.find("\"position\": {mesh: \"grid\", type: float64, components: 3}") !=
+        std::string::npos);
 }
 
 TEST_CASE("many faults of one field do not hide that another one differs") {
