@@ -143,6 +143,7 @@ std::string catalogue_text(const Case& of) {
     text += "  " + names[f] + ": {mesh: " + mesh_of(field.location) +
             ", type: float64, components: " + std::to_string(field.components);
     if (field.location == PILLION_SATURNE_VERTICES) text += ", centering: point";
+    if (field.is_constant) text += ", constant: true";
     const auto units = units_of(field.name, of.is_celsius);
     if (!units.empty()) text += ", units: " + quoted(units);
     text += "}\n";

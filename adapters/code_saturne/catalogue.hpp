@@ -15,6 +15,7 @@ struct RegistryField {
   int32_t location = 0;  ///< PILLION_SATURNE_CELLS and so on
   int32_t components = 1;
   bool is_previous = false;
+  bool is_constant = false;  ///< throughout the run
 };
 
 /// What the catalogue follows from.

@@ -116,6 +116,18 @@ static const cs_real_t* boundary_thermal_flux(void) {
   return flux;
 }
 
+static int mesh_moves(void) { return cs_glob_ale > 0; }
+
+/* Whether cells and faces are others at each step. */
+static int mesh_changes(void) {
+  return cs_turbomachinery_get_model() == CS_TURBOMACHINERY_TRANSIENT;
+}
+
+static void add_geometry(const char* name, int location, int components) {
+  pillion_saturne_add_field(name, location, components, 0);
+  if (!mesh_moves() && !mesh_changes()) pillion_saturne_set_constant(name);
+}
+
 static void configure(void) {
   is_configured = 1;
   for (int z = 0; z < cs_boundary_zone_n_zones(); z++)
@@ -139,10 +151,10 @@ static void configure(void) {
     pillion_saturne_add_field("boundary_stress", PILLION_SATURNE_BOUNDARY_FACES, 3, 0);
   if (thermal_flux_of_faces() != NULL)
     pillion_saturne_add_field("boundary_thermal_flux", PILLION_SATURNE_BOUNDARY_FACES, 1, 0);
-  pillion_saturne_add_field("cell_volume", PILLION_SATURNE_CELLS, 1, 0);
-  pillion_saturne_add_field("cell_centre", PILLION_SATURNE_CELLS, 3, 0);
-  pillion_saturne_add_field("boundary_area", PILLION_SATURNE_BOUNDARY_FACES, 1, 0);
-  pillion_saturne_add_field("boundary_normal", PILLION_SATURNE_BOUNDARY_FACES, 3, 0);
+  add_geometry("cell_volume", PILLION_SATURNE_CELLS, 1);
+  add_geometry("cell_centre", PILLION_SATURNE_CELLS, 3);
+  add_geometry("boundary_area", PILLION_SATURNE_BOUNDARY_FACES, 1);
+  add_geometry("boundary_normal", PILLION_SATURNE_BOUNDARY_FACES, 3);
   if (cs_glob_thermal_model->itpscl == CS_TEMPERATURE_SCALE_CELSIUS) pillion_saturne_set_celsius();
   pillion_saturne_configure();
 }
@@ -150,7 +162,6 @@ static void configure(void) {
 static void share(void) {
   const cs_mesh_t* m = cs_glob_mesh;
   const cs_mesh_quantities_t* q = cs_glob_mesh_quantities;
-  const int changes = cs_turbomachinery_get_model() == CS_TURBOMACHINERY_TRANSIENT;
   const pillion_saturne_mesh mesh = {.cells = m->n_cells,
                                      .interior_faces = m->n_i_faces,
                                      .boundary_faces = m->n_b_faces,
@@ -167,7 +178,7 @@ static void share(void) {
                                      .boundary_numbers = (const int64_t*)m->global_b_face_num,
                                      .point_numbers = (const int64_t*)m->global_vtx_num,
                                      .zones = cs_boundary_zone_face_zone_id()};
-  pillion_saturne_share_mesh(&mesh, cs_glob_ale > 0, changes);
+  pillion_saturne_share_mesh(&mesh, mesh_moves(), mesh_changes());
   for (int i = 0; i < cs_field_n_fields(); i++) {
     const cs_field_t* f = cs_field_by_id(i);
     pillion_saturne_share(f->name, 0, f->val);

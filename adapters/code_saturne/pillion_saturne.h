@@ -53,7 +53,8 @@ int pillion_saturne_is_open(void);
 void pillion_saturne_add_zone(const char* name);
 void pillion_saturne_add_field(const char* name, int32_t location, int32_t components,
                                int32_t is_previous);
-void pillion_saturne_set_celsius(void); /**< temperatures are not in kelvin */
+void pillion_saturne_set_constant(const char* name); /**< a field that keeps its values */
+void pillion_saturne_set_celsius(void);              /**< temperatures are not in kelvin */
 void pillion_saturne_configure(void);
 
 /** Whether the step would do anything; true before the first step. */

@@ -278,6 +278,11 @@ void pillion_saturne_add_field(const char* name, int32_t location, int32_t compo
     of_run.fields.push_back({name, location, components, is_previous != 0});
 }
 
+void pillion_saturne_set_constant(const char* name) {
+  for (auto& field : of_run.fields)
+    if (field.name == name) field.is_constant = true;
+}
+
 void pillion_saturne_set_celsius(void) { of_run.is_celsius = true; }
 
 void pillion_saturne_configure(void) {

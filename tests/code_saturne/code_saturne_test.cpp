@@ -200,6 +200,7 @@ TEST_CASE("The catalogue has the registry's fields under names that Pillion allo
                {"temperature", 1, 1, false},
                {"disale", 4, 3, false},
                {"yplus", 3, 1, false},
+               {"cell_volume", 1, 1, false, true},
                {"inner_mass_flux", 2, 1, false}};
   const auto yaml = YAML::Load(catalogue_text(of));
   CHECK(yaml["fields"]["velocity_previous"]["units"].as<std::string>() == "m/s");
@@ -207,6 +208,8 @@ TEST_CASE("The catalogue has the registry's fields under names that Pillion allo
   CHECK(yaml["fields"]["smagorinsky_constant_2_"]);
   CHECK(yaml["fields"]["disale"]["centering"].as<std::string>() == "point");
   CHECK(yaml["fields"]["yplus"]["mesh"].as<std::string>() == "boundary");
+  CHECK(yaml["fields"]["cell_volume"]["constant"].as<bool>());
+  CHECK_FALSE(yaml["fields"]["yplus"]["constant"]);
   CHECK(yaml["fields"]["inner_mass_flux"]["mesh"].as<std::string>() == "interior_faces");
   CHECK(yaml["meshes"]["boundary"]["patches"][1].as<std::string>() == "In\"let");
   CHECK(yaml["fields"]["temperature"]["units"].as<std::string>() == "K");
