@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <sstream>
 
 #include "base/text.hpp"
@@ -76,12 +77,23 @@ std::string find_stage_file(const std::string& name, const std::vector<fs::path>
 
 namespace {
 
+bool comes_with_pillion(const std::string& stage) {
+  std::istringstream names(PILLION_STAGE_NAMES);
+  using Names = std::istream_iterator<std::string>;
+  return std::find(Names(names), Names(), stage) != Names();
+}
+
 fs::path find_stage(const std::string& name, const base::Value& place) {
   const auto folders = stage_folders();
   const auto file = find_stage_file(name, folders);
   if (!file.empty()) return file;
   if (name == "write")
     place.fail_at_key("stage 'write' is now three: write_idx, write_hdf5, write_raw");
+  if (comes_with_pillion(name))
+    place.fail_at_key(
+        fmt::format("stage '{}' comes with Pillion but is not built here; run "
+                    "'tools/install_deps.sh stages', then build all of Pillion",
+                    name));
   std::vector<std::string> searched;
   for (const auto& folder : folders) searched.push_back(folder.string());
   place.fail_at_key(fmt::format("unknown stage '{}'{} (searched {})", name,

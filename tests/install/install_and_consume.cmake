@@ -269,6 +269,25 @@ if(NOT statuses STREQUAL "0;0")
 endif()
 check_table(separate)
 
+# Of a stage that was not built it is known that it comes with Pillion.
+set(statistics ${prefix}/${libdir}/pillion/stages/statistics.so)
+file(RENAME ${statistics} ${work}/statistics.so)
+file(
+  WRITE ${work}/missing.yaml
+  "output: missing\nmeshes: {m: {kind: uniform, cells: [8], length: [1]}}\n"
+  "fields: {f: {mesh: m, type: float64}}\n"
+  "analyses: {a: {stages: [{statistics: {fields: [f]}}]}}\n"
+)
+execute_process(
+  COMMAND ${prefix}/bin/pillion check ${work}/missing.yaml
+  OUTPUT_VARIABLE said
+  ERROR_VARIABLE said
+)
+if(NOT said MATCHES "stage 'statistics' comes with Pillion but is not built here")
+  message(FATAL_ERROR "a stage that is not installed: ${said}")
+endif()
+file(RENAME ${work}/statistics.so ${statistics})
+
 run(${prefix}/bin/pillion --version)
 run(${prefix}/bin/pillion runs)
 run(
