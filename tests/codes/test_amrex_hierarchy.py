@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import time
+import uuid
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -195,26 +196,29 @@ analyses:
 def test_derived_field_that_an_attached_job_uses(build, program, tmp_path):
     (tmp_path / "more.yaml").write_text(ATTACHED)
     table = tmp_path / "results/b/statistics_double_density.csv"
-    words = [build / "bin/pillion", "attach", "results", "more.yaml", "--wait", "100"]
+    name = f"derived-{uuid.uuid4()}"  # runs of other tests are not meant
+    words = [build / "bin/pillion", "attach", name, "more.yaml", "--wait", "100"]
 
-    def follow() -> int:
-        """The status of the job that attaches, leaves, and then ends the run."""
-        with subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE) as job:
+    def follow() -> tuple[int, str]:
+        """The status and words of the job that attaches, leaves, and then ends the run."""
+        with subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as job:
             deadline = time.monotonic() + 100
             while not table.exists() and job.poll() is None and time.monotonic() < deadline:
                 time.sleep(0.1)
             if job.poll() is None:
                 job.send_signal(signal.SIGINT)
-            status = job.wait(60)
+            words_of_job = job.communicate(timeout=60)[1]
         (tmp_path / "end").touch()
-        return status
+        return job.returncode, words_of_job
 
     with ThreadPoolExecutor(1) as pool:
-        status = pool.submit(follow)
+        follower = pool.submit(follow)
         inputs = INPUTS.replace("amr.max_level = 2", "amr.max_level = 1")
         words_of_run = ["steps=100000", "plot=0", "until=end"]
-        done = run(program, tmp_path, 2, 0, *words_of_run, inputs=inputs, configuration=ALONE)
-        assert status.result() == 0
+        alone = f"run: {name}\n{ALONE}"
+        done = run(program, tmp_path, 2, 0, *words_of_run, inputs=inputs, configuration=alone)
+        status, said = follower.result()
+        assert status == 0, said
     found = read_table(table)
     single = read_table(tmp_path / "results/b/statistics_density.csv")
     np.testing.assert_allclose(found["mean"], 2 * single["mean"] + 1, rtol=1e-12)
