@@ -69,3 +69,6 @@ if __name__ == "__main__":
                     break
             share(session, step, kept)
             session.step(step, 0.1 * step)
+            if HOW == "held" and step == REGRID + 1:
+                Path("go").touch()
+                time.sleep(0.5)  # for sidecars to make room

@@ -4,6 +4,7 @@ are without it; and how many bytes move."""
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -188,6 +189,38 @@ analyses:
 def test_values_that_change_all_the_same(build, tmp_path, place):
     said = run(tmp_path, build, place, TEXT + ANALYSES, "liar")
     assert "field 'c' is constant according to the catalogue, but values of it have changed" in said
+
+
+@pytest.mark.parametrize(
+    "place, sidecars",
+    [("network", "ranks: 2, memory: 36 KiB"), ("node", "per_node: 1, memory: 28 KiB")],
+)
+def test_first_publication_is_skipped(build, tmp_path, place, sidecars):
+    """The values go with the first one that is not: while sidecars hold messages of another
+    analysis, there is no room.
+    """
+    held = {place: (*PLACES[place][:2], f"{{{sidecars}, when_full: skip}}")}
+    text = (
+        re.sub("(v[xyz]: .*)" + CONSTANT, r"\1", TEXT)
+        + """
+analyses:
+  first:
+    every: 1 steps
+    when: step < 4
+    stages: [python: {call: "STAGES/constants.py:hold"}]
+  late:
+    every: 1 steps
+    when: step > 3
+    stages: [python: {call: "STAGES/constants.py:one_constant"}]
+"""
+    )
+    runner("constant_program.py", held)(tmp_path, build, place, text, "held")
+    late = report_of(tmp_path)["analyses"][1]
+    assert late["skipped"] >= program.REGRID - 3
+    (path,) = (tmp_path / "results/late").glob("*one_constant*.csv")
+    table = read_table(path)
+    assert table["step"][0] > program.REGRID
+    assert set(table["wrong"].tolist()) == {0}
 
 
 def test_a_job_that_attaches_later(build, tmp_path):

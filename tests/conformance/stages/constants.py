@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Stages that look at every value of the program constant_program.py."""
 
+import time
+from pathlib import Path
+
 import numpy as np
 import pillion
 
@@ -36,3 +39,17 @@ def in_blocks(step):
 @pillion.stage(["c", "u"], layout="slabs")
 def in_slabs(step):
     return check(step, ["c"])
+
+
+@pillion.stage(["u", "c"])
+def one_constant(step):
+    return check(step, ["c"])
+
+
+@pillion.stage(["u", "v"])
+def hold(step):
+    """Ends its first step when the simulation says so."""
+    end = time.monotonic() + 30
+    while not Path("go").exists() and time.monotonic() < end:
+        time.sleep(0.01)
+    return {"one": 1.0}
