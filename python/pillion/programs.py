@@ -6,6 +6,7 @@ sets, or in the package's own folder `bin`, where pip puts them.
 """
 
 import os
+import sys
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as package_version
@@ -18,6 +19,11 @@ from pillion.errors import Error
 def folder() -> Path:
     named = os.environ.get("PILLION_BIN")
     return Path(named) if named else Path(__file__).resolve().parent / "bin"
+
+
+def prefix() -> Path:
+    """The folder in which Pillion is installed: `bin`, `include`, `lib` and `share` are in it."""
+    return folder().parent
 
 
 def find(name: str) -> Path:
@@ -45,6 +51,14 @@ def version() -> str:
 def become(name: str, words: Sequence[str]) -> NoReturn:
     """Replaces this process by a program of the installation."""
     replace_by([str(find(name)), *words])
+
+
+def become_named() -> NoReturn:
+    """The scripts that pip puts beside `pillion`: becomes the program of this process's name."""
+    try:
+        become(Path(sys.argv[0]).name, sys.argv[1:])
+    except Error as error:
+        raise SystemExit(f"pillion: {error}") from None
 
 
 def replace_by(command: Sequence[str]) -> NoReturn:

@@ -254,9 +254,11 @@ void run(pillion::Session& session) {
   tracers.real("mass", {0}, "kg").real("tracer_velocity", {1, 2, 3}, "m/s");
   tracers.real("warmth", {4}).real("depth", {5}).integer("origin", {0});
   // [particles]
+  // [offer]
   pillion::amrex::set_parameters(session);
   session.offer_catalogue(catalogue_of(hierarchy, tracers));
   session.configure();
+  // [offer]
 
   for (int step = 0; step < steps && !is_ended(until); ++step) {
     if (step > 0) hierarchy.advance(0.5 * step);
@@ -300,6 +302,7 @@ int main(int argc, char** argv) {
     }
   } catch (const pillion::Error& error) {
     std::fprintf(stderr, "%s\n", error.what());
+    if (Initialized()) Finalize();
     status = 1;
   }
   // [main]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from datasets import roomy
 from frames import Domain, Frame
 from image_oracle import colours, interpolator, light_along, pixels, rays
 from placements import check_report, placements
@@ -90,14 +91,16 @@ def scene(analyses: str = ANALYSES, catalogue: str = CATALOGUE) -> Scene:
     return Scene("image", frames(), catalogue, analyses, "grid_driver", ("--cells", cells))
 
 
-PLACEMENTS = placements(
-    ["slabs", "uneven", "many", "empty"],
-    [
-        (3, 0, "uneven"),
-        (2, 3, "many"),
-        (2, 1, "empty", "node", 1, 0, "wait", "2 MiB"),
-        (4, 0, "slabs"),
-    ],
+PLACEMENTS = roomy(
+    placements(
+        ["slabs", "uneven", "many", "empty"],
+        [
+            (3, 0, "uneven"),
+            (2, 3, "many"),
+            (2, 1, "empty", "node", 1, 0, "wait", "2 MiB"),
+            (4, 0, "slabs"),
+        ],
+    )
 )
 
 
@@ -305,6 +308,22 @@ analyses:
                 size: [96, 80], labels: false, outline: false, samples: 1,
                 camera: {direction: [0, -1, 0], parallel: true, height: 1.1}}
 """
+
+
+@pytest.mark.parametrize("limits", ["[-2.3e-9, 2.3e-9]", "[1.2955e10, 2.1206e10], scale: log"])
+def test_long_numbers_stay_in_the_picture(build, tmp_path, limits):
+    stage = f"- image: {{draw: [slice: {{field: density, axis: y, at: -0.5, limits: {limits}}}]}}"
+    text = f"analyses: {{look: {{stages: [{stage[2:]}]}}}}\n"
+    results, _ = scene(text).run(build, tmp_path, Placement(1, 0, "slabs"), last=1)
+    (path,) = (results / "look").rglob("*.png")
+    found = pixels(path)
+    ink = (found < 128).all(axis=-1)
+    letter = min(ink.shape) // 42
+    assert not ink[:, -letter // 2 :].any()
+    # The label, which is turned, is a column of letters of its own at the right.
+    columns = ink[3 * letter :, -7 * letter :].any(axis=0)
+    gaps = np.diff(np.flatnonzero(columns))
+    assert (gaps > letter // 2).any()
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import read_table
+from datasets import roomy
 from frames import Frame
 from image_oracle import colours, pixels, rays
 from numpy.polynomial.legendre import Legendre
@@ -97,9 +98,11 @@ def scene() -> Scene:
     return Scene("image", frames(), CATALOGUE, ANALYSES, "trajectory_driver", ("--elements", 1))
 
 
-PLACEMENTS = placements(
-    ["slabs", "migrate", "sparse", "pieces"],
-    [(3, 0, "pieces"), (2, 2, "migrate"), (4, 1, "sparse")],
+PLACEMENTS = roomy(
+    placements(
+        ["slabs", "migrate", "sparse", "pieces"],
+        [(3, 0, "pieces"), (2, 2, "migrate"), (4, 1, "sparse")],
+    )
 )
 
 

@@ -4,6 +4,8 @@
 import os
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 from sample import make_sample
@@ -32,6 +34,33 @@ def test_help_and_version(pillion):
         assert done.stderr == ""
     version = pillion("--version")
     assert version.stdout.startswith("pillion 0.")
+
+
+def test_prefix(pillion, build):
+    """What the pages name by PREFIX is there."""
+    prefix = Path(pillion("--prefix").stdout.strip())
+    assert prefix == build
+    assert (prefix / "bin/pillion-sidecar").exists()
+    assert (prefix / "lib/catalyst/libcatalyst-pillion.so").exists()
+
+
+def test_programs_of_a_package(build):
+    """What pip puts on the PATH are programs of an installation, which it starts by their names."""
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    scripts = [name for name in project["scripts"] if name != "pillion"]
+    assert "pillion-makenek" in scripts
+    start = "import sys; sys.argv[:1] = [sys.argv[1]]; import pillion.programs as p; "
+    for name in scripts:
+        where, function = project["scripts"][name].split(":")
+        assert where == "pillion.programs"
+        assert (build / "bin" / name).exists(), name
+    done = subprocess.run(
+        [sys.executable, "-c", f"{start}p.{function}()", "somewhere/pillion-attach", "--help"],
+        env=os.environ | {"PILLION_BIN": str(build / "bin"), "PYTHONPATH": str(build / "python")},
+        capture_output=True,
+        text=True,
+    )
+    assert "usage: pillion-attach" in done.stdout + done.stderr
 
 
 def test_wrong_use(pillion):

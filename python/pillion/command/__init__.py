@@ -83,6 +83,14 @@ class _Version(argparse.Action):
         parser.exit()
 
 
+class _Prefix(argparse.Action):
+    def __call__(self, parser, *_):  # type: ignore[no-untyped-def]
+        from pillion.programs import prefix
+
+        print(prefix())
+        parser.exit()
+
+
 class Parser(argparse.ArgumentParser):
     """Reports errors in the form that all of Pillion uses."""
 
@@ -100,6 +108,12 @@ def parser(only: str | None = None) -> Parser:
         epilog="`pillion COMMAND --help` tells more about a command.",
     )
     top.add_argument("--version", action=_Version, nargs=0, help="print the version and leave")
+    top.add_argument(
+        "--prefix",
+        action=_Prefix,
+        nargs=0,
+        help="print the folder in which Pillion is installed and leave",
+    )
     commands = top.add_subparsers(
         dest="command", required=True, metavar="COMMAND", title="commands", parser_class=Parser
     )

@@ -45,6 +45,7 @@ ENOUGH_FILES = 1024
 
 
 def findings(environment: Mapping[str, str] = os.environ) -> Iterator[Finding]:
+    yield Finding("installation", str(programs.prefix()))
     yield launcher(environment.get("MPIEXEC", "mpirun"))
     yield cores()
     yield shared_memory(Path("/dev/shm"))

@@ -7,4 +7,6 @@
 #include <pillion/amrex/boxes.hpp>
 #include <pillion/amrex/catalogue.hpp>
 #include <pillion/amrex/opening.hpp>
+#if __has_include(<AMReX_Particles.H>)  // which programs without particles may lack
 #include <pillion/amrex/particles.hpp>
+#endif

@@ -129,8 +129,10 @@ class AmrSession {
       MPI_Comm_rank(comm_, &rank);
       if (rank == 0) std::fprintf(stderr, "Pillion: %s\n", error.what());
       if (session_) static_cast<void>(close());
-      if (owns_mpi_) MPI_Finalize();
-      std::exit(1);
+      if (!owns_mpi_) std::exit(1);
+      MPI_Finalize();
+      std::fflush(nullptr);
+      std::_Exit(1);  // AMReX's static objects would call MPI
     }
   }
 
