@@ -96,6 +96,36 @@ std::string field_entry(const std::string& name, const Array& array) {
          "}";
 }
 
+/// Axes of an array beside that of the components, if the field has several.
+size_t axes_of(const pillion_field& field, const Array& array) {
+  return array.shape.size() - (field.components > 1 && !array.shape.empty() ? 1 : 0);
+}
+
+/// Why the array of a program cannot be the field of the catalogue; "" if it can.
+std::string mismatch_of(const pillion_field& field, const Array& array) {
+  const std::string is = "the program puts '" + std::string(field.name) + "' with the shape " +
+                         joined(array.shape, " x ");
+  const size_t axes = axes_of(field, array), last = array.shape.empty() ? 0 : array.shape.back();
+  if (field.components > 1 && last != static_cast<size_t>(field.components))
+    return is + ", so its fastest axis is not that of the " + std::to_string(field.components) +
+           " components in the catalogue; with one array for each component, list the arrays: " +
+           "'components: [x, y, z]'";
+  if (field.mesh_kind == PILLION_PARTICLES)
+    return axes == 1 ? ""
+                     : is + ", but particles with " + std::to_string(field.components) +
+                           " components are N values of each: set 'components' to the length of "
+                           "the fastest axis";
+  if (axes < 1 || axes > 3) return is + ", and Pillion's grids have 1 to 3 axes";
+  if (field.axes == 0 || field.levels > 1 || field.point_axes != 0) return "";
+  Dims cells(field.cells, field.cells + field.axes);
+  const Dims given(array.shape.begin(), array.shape.begin() + static_cast<std::ptrdiff_t>(axes));
+  const Dims expected(given.rbegin(), given.rend());
+  if (cells == expected) return "";
+  return is + ", so mesh '" + field.mesh + "' needs 'cells: [" + joined(expected, ", ") +
+         "]', found [" + joined(cells, ", ") +
+         "]; if the first axis is the fastest, set the engine's parameter ArrayOrder to Fortran";
+}
+
 /// Not before the first array is known, and closed at the end of MPI at the latest.
 class PillionEngine final : public adios2::plugin::PluginEngineInterface {
  public:
@@ -163,6 +193,8 @@ class PillionEngine final : public adios2::plugin::PluginEngineInterface {
       throw std::invalid_argument("the engine's parameter 'ArrayOrder' is '" + order +
                                   "'; expected C (the last axis is the fastest) or Fortran");
     is_fortran_ = order == "Fortran";
+    MPI_Comm_rank(comm, &rank_);
+    warn_of_unknown_parameters();
     pillion_options* options = nullptr;
     check(pillion_options_create(&options));
     // The program computes on all of its ranks, so none becomes a sidecar.
@@ -172,7 +204,6 @@ class PillionEngine final : public adios2::plugin::PluginEngineInterface {
       status = pillion_open_with(given.empty() ? "pillion.yaml" : given.c_str(), comm, options,
                                  &session_);
     pillion_options_free(options);
-    MPI_Comm_rank(comm, &rank_);
     if (status == PILLION_ERROR_PLACEMENT)
       warn(
           "a program behind ADIOS2 computes on all of its ranks: set 'sidecars: {job: separate}' "
@@ -180,34 +211,50 @@ class PillionEngine final : public adios2::plugin::PluginEngineInterface {
     check(status);
   }
 
+  static std::string lower(std::string text) {
+    std::transform(text.begin(), text.end(), text.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return text;
+  }
+
   /// A parameter of the engine, whose name in lower case is `name`; "" if it is not given.
   [[nodiscard]] std::string parameter(const std::string& name) const {
     for (const auto& [key, value] : m_IO.Parameters()) {
-      std::string lower = key;
-      std::transform(lower.begin(), lower.end(), lower.begin(),
-                     [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-      if (lower == name) return value;
+      if (lower(key) == name) return value;
     }
     return "";
+  }
+
+  void warn_of_unknown_parameters() {
+    for (const auto& [key, value] : m_IO.Parameters()) {
+      const std::string name = lower(key);
+      const bool is_known = name == "configuration" || name == "arrayorder" ||
+                            name == "pluginname" || name == "pluginlibrary" ||
+                            name.rfind("domain:", 0) == 0;
+      if (!is_known)
+        warn("the engine has no parameter '" + key +
+             "'; it has Configuration, ArrayOrder and Domain:MESH");
+    }
   }
 
   /// The domain of particles, which ADIOS2 knows nothing of: lower and upper bounds, and
   /// `periodic`.
   void set_domain(const std::string& mesh) {
-    std::string name = "domain:" + mesh;
-    std::transform(name.begin(), name.end(), name.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    std::istringstream words(parameter(name));
+    const std::string given = parameter(lower("domain:" + mesh));
+    std::istringstream words(given);
     pillion_domain domain{};
     for (double& value : domain.lo) words >> value;
     for (double& value : domain.hi) words >> value;
-    if (!words)
+    const bool has_bounds = !words.fail();
+    std::string word;
+    if (has_bounds && words >> word && word == "periodic")
+      std::fill(std::begin(domain.periodic), std::end(domain.periodic), 1);
+    if (!has_bounds || (!word.empty() && (word != "periodic" || words >> word)))
       throw std::invalid_argument("mesh '" + mesh +
                                   "' has particles: give the engine the parameter 'Domain:" + mesh +
                                   "' with six numbers, the lower bounds and the upper bounds, and "
-                                  "the word periodic if it is");
-    if (std::string word; words >> word && word == "periodic")
-      std::fill(std::begin(domain.periodic), std::end(domain.periodic), 1);
+                                  "the word periodic if it is; found '" +
+                                  given + "'");
     check(pillion_set_domain(session_, mesh.c_str(), &domain));
   }
 
@@ -274,8 +321,12 @@ class PillionEngine final : public adios2::plugin::PluginEngineInterface {
       meshes.insert(mesh_entry(array.shape));
       fields.insert(field_entry(name, array));
     }
-    for (const auto& [name, value] : scalars_)
+    std::set<std::string> names = {"step", "time"};
+    for (const auto& [name, value] : scalars_) names.insert(name);
+    for (const auto& name : lines_of_all(names, comm)) {
+      names_.push_back(name);
       if (!is_of_step(name)) scalars.insert("  \"" + name + "\": {}");
+    }
     std::string catalogue;
     for (const auto& [section, mine] : {std::pair{"meshes", &meshes}, std::pair{"fields", &fields},
                                         std::pair{"scalars", &scalars}}) {
@@ -293,12 +344,43 @@ class PillionEngine final : public adios2::plugin::PluginEngineInterface {
       fields_[field.name] = field;
       if (field.mesh_kind == PILLION_PARTICLES && field.used != 0) set_domain(field.mesh);
     }
+    std::set<std::string> mismatches;
+    for (const auto& [name, field] : fields_)
+      if (const auto found = arrays_.find(name); found != arrays_.end())
+        if (const auto why = mismatch_of(field, found->second); !why.empty())
+          mismatches.insert(why);
+    const auto all = lines_of_all(mismatches, comm);
+    if (!all.empty()) throw std::runtime_error("pillion: error: " + *all.begin());
+  }
+
+  /// Gives all ranks the scalars of this step, each from the lowest rank that has put it: programs
+  /// put single values from one rank.
+  void agree_on_scalars() {
+    MPI_Comm comm = pillion_communicator(session_);
+    int ranks = 1, rank = 0;
+    MPI_Comm_size(comm, &ranks);
+    MPI_Comm_rank(comm, &rank);
+    if (ranks == 1) return;
+    const int count = static_cast<int>(names_.size());
+    std::vector<int> owners(names_.size(), ranks);
+    std::vector<double> values(names_.size());
+    for (size_t n = 0; n < names_.size(); ++n)
+      if (scalars_.count(names_[n]) > 0) owners[n] = rank;
+    MPI_Allreduce(MPI_IN_PLACE, owners.data(), count, MPI_INT, MPI_MIN, comm);
+    for (size_t n = 0; n < names_.size(); ++n)
+      if (owners[n] == rank) values[n] = scalars_[names_[n]];
+    MPI_Allreduce(MPI_IN_PLACE, values.data(), count, MPI_DOUBLE, MPI_SUM, comm);
+    for (size_t n = 0; n < names_.size(); ++n)
+      if (owners[n] < ranks) scalars_[names_[n]] = values[n];
   }
 
   /// Blocks that the program has put, and no others.
   void share() {
     for (const auto& [name, field] : fields_) {
       const auto found = arrays_.find(name);
+      if (found != arrays_.end())
+        if (const auto why = mismatch_of(field, found->second); !why.empty())
+          throw std::runtime_error(why);
       check(pillion_begin_blocks(session_, name.c_str()));
       int32_t number = 0;
       if (found != arrays_.end())
@@ -306,6 +388,11 @@ class PillionEngine final : public adios2::plugin::PluginEngineInterface {
           share_block(name, field, found->second, block, number++);
       check(pillion_end_blocks(session_, name.c_str()));
     }
+  }
+
+  /// Before it is asked whether the step is due, because conditions use them.
+  void set_scalars() {
+    agree_on_scalars();
     for (const auto& [name, value] : scalars_)
       if (!is_of_step(name) && pillion_set_scalar(session_, name.c_str(), value) != PILLION_OK)
         warn(pillion_error_message());
@@ -320,7 +407,7 @@ class PillionEngine final : public adios2::plugin::PluginEngineInterface {
       return;
     }
     std::array<int64_t, 3> lo{}, hi{};
-    const size_t axes = std::min(block.start.size(), lo.size());
+    const size_t axes = axes_of(field, array);
     for (size_t d = 0; d < axes; ++d) {
       lo[d] = static_cast<int64_t>(block.start[axes - 1 - d]);
       hi[d] = lo[d] + static_cast<int64_t>(block.count[axes - 1 - d]);
@@ -334,6 +421,7 @@ class PillionEngine final : public adios2::plugin::PluginEngineInterface {
     if (session_ == nullptr) return;
     const bool is_first = !std::exchange(is_configured_, true);
     if (is_first) configure();
+    set_scalars();
     const auto step = scalars_.count("step") > 0 ? static_cast<int64_t>(scalars_["step"])
                                                  : static_cast<int64_t>(steps_);
     const double time = scalars_.count("time") > 0 ? scalars_["time"] : static_cast<double>(step);
@@ -362,6 +450,7 @@ class PillionEngine final : public adios2::plugin::PluginEngineInterface {
   size_t steps_ = 0;
   std::map<std::string, Array> arrays_;    ///< of this step
   std::map<std::string, double> scalars_;  ///< of this step
+  std::vector<std::string> names_;         ///< of all scalars of the first step; alike on all ranks
   std::map<std::string, pillion_field> fields_;
   std::set<std::string> warned_;
 };

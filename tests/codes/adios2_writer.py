@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A program that writes with ADIOS2, and knows nothing of Pillion: adios2.xml names its engine.
 Usage: adios2_writer.py STEPS [MANNER]. With the manner `fortran`, the first axis is the fastest.
-With `fault N`, rank 1 puts its slabs one plane too high at step N.
+With `fault N`, rank 1 puts its slabs one plane too high at step N. With `lone`, rank 0 alone
+puts single values.
 """
 
 import itertools
@@ -59,8 +60,9 @@ for n in range(int(sys.argv[1])):
     charge.SetSelection([[first], [count]])
     charges = np.arange(first, first + count, dtype=float)
     engine.Put(charge, charges)
-    engine.Put(time, np.array([0.5 * n]))
-    engine.Put(dt, np.array([0.25 * n]))
-    engine.Put(counter, np.array([10 * n]))
+    if comm.rank == 0 or manner != ["lone"]:
+        engine.Put(time, np.array([0.5 * n]))
+        engine.Put(dt, np.array([0.25 * n]))
+        engine.Put(counter, np.array([10 * n]))
     engine.EndStep()
 engine.Close()

@@ -76,7 +76,10 @@ def play(programs, folder, language, text, *manner, xml=XML, check=True):
     return mpirun(3, *program, STEPS, *manner, cwd=folder, env=os.environ | env, check=check)
 
 
-@pytest.mark.parametrize("manner", [("python",), ("c++",), ("python", "fortran")], ids="-".join)
+MANNERS = [("python",), ("c++",), ("python", "fortran"), ("python", "lone")]
+
+
+@pytest.mark.parametrize("manner", MANNERS, ids="-".join)
 def test_what_programs_put(programs, tmp_path, manner):
     language, *more = manner
     play(programs, tmp_path, language, CONFIGURATION, *more)
@@ -100,6 +103,40 @@ def test_what_programs_put(programs, tmp_path, manner):
     for n, entry in enumerate(head["steps"]):
         index = yaml.safe_load((results / entry["index"]).read_text())
         assert entry["time"] == 0.5 * n and index["scalars"]["dt"]["value"] == 0.25 * n
+
+
+def test_schedules_follow_values_that_one_rank_puts(programs, tmp_path):
+    text = CONFIGURATION.replace("  grids:", "  grids:\n    every: 0.5 time\n    when: dt > 0.1")
+    text = text.replace("beads: {stages", "beads: {every: 20 steps, stages")
+    play(programs, tmp_path, "python", text, "lone")
+    # A condition holds from the next step on at which its analysis is scheduled.
+    assert sorted(read_raw(tmp_path / "results/grids", "grid_12_5_4.raw.yaml")) == [20]
+    table = read_table(tmp_path / "results/beads/statistics_charge.csv")
+    assert table["step"].tolist() == [0, 20]
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        (
+            "charge: {mesh: beads, type: float64, components: 3}",
+            "the 3 components in the catalogue",
+        ),
+        ("density: {mesh: beads, type: float64}", "set 'components' to the length"),
+        ("density: {mesh: box, type: float64}", "needs 'cells: [4, 5, 12]', found [12, 5, 4]"),
+        ("density: {mesh: box, type: float64, components: 3}", "the shape 12 x 5 x 4, so its fast"),
+    ],
+)
+def test_arrays_that_are_not_as_the_catalogue_says(programs, tmp_path, entry, said):
+    box = "meshes: {box: {kind: uniform, cells: [12, 5, 4], length: [1, 1, 1]}, beads"
+    text = CONFIGURATION.replace("meshes: {beads", box)
+    text = (
+        text.replace("fields: {", f"fields: {{{entry}, ")
+        if "charge" not in entry
+        else (text.replace("charge: {mesh: beads, type: float64}", entry))
+    )
+    done = play(programs, tmp_path, "python", text, check=False)
+    assert done.returncode != 0 and said in done.stderr
 
 
 def test_sidecars_in_the_job_are_refused(programs, tmp_path):
@@ -126,6 +163,8 @@ def test_a_fault_of_one_rank(programs, tmp_path, step):
     [
         ("analyses.yaml", "absent.yaml", "absent.yaml"),
         ("Domain:beads", "ArrayOrder", "'ArrayOrder' is '0 0 0 10 10 10 periodic'"),
+        ("10 periodic", "10 perodic", "found '0 0 0 10 10 10 perodic'"),
+        ('"Configuration"', '"Config"', "the engine has no parameter 'Config'"),
     ],
 )
 def test_mistakes_in_the_engines_parameters(programs, tmp_path, old, new, said):
