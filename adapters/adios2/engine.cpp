@@ -374,20 +374,28 @@ class PillionEngine final : public adios2::plugin::PluginEngineInterface {
       if (owners[n] < ranks) scalars_[names_[n]] = values[n];
   }
 
-  /// Blocks that the program has put, and no others.
-  void share() {
+  /// Blocks that the program has put, and no others. Returns fields that failed, and why. Their
+  /// blocks are not ended, so that no analysis reads them at this step.
+  std::map<std::string, std::string> share() {
+    std::map<std::string, std::string> failed;
     for (const auto& [name, field] : fields_) {
       const auto found = arrays_.find(name);
-      if (found != arrays_.end())
-        if (const auto why = mismatch_of(field, found->second); !why.empty())
-          throw std::runtime_error(why);
-      check(pillion_begin_blocks(session_, name.c_str()));
-      int32_t number = 0;
-      if (found != arrays_.end())
-        for (const auto& block : found->second.blocks)
-          share_block(name, field, found->second, block, number++);
-      check(pillion_end_blocks(session_, name.c_str()));
+      try {
+        check(pillion_begin_blocks(session_, name.c_str()));
+        if (found != arrays_.end()) share_blocks(name, field, found->second);
+        check(pillion_end_blocks(session_, name.c_str()));
+      } catch (const std::exception& error) {
+        failed.emplace(name, error.what());
+      }
     }
+    return failed;
+  }
+
+  void share_blocks(const std::string& name, const pillion_field& field, const Array& array) {
+    const auto why = mismatch_of(field, array);
+    if (!why.empty()) throw std::runtime_error(why);
+    int32_t number = 0;
+    for (const auto& block : array.blocks) share_block(name, field, array, block, number++);
   }
 
   /// Before it is asked whether the step is due, because conditions use them.
@@ -426,17 +434,17 @@ class PillionEngine final : public adios2::plugin::PluginEngineInterface {
                                                  : static_cast<int64_t>(steps_);
     const double time = scalars_.count("time") > 0 ? scalars_["time"] : static_cast<double>(step);
     std::string problem;
-    try {
-      int32_t is_due = 1;
-      if (!is_first) check(pillion_is_due(session_, step, time, &is_due));
-      if (is_due != 0) share();
-    } catch (const std::exception& error) {
-      problem = error.what();
-    }
+    std::map<std::string, std::string> failed;
+    int32_t is_due = 1;
+    if (!is_first && pillion_is_due(session_, step, time, &is_due) != PILLION_OK)
+      problem = pillion_error_message();
+    if (is_due != 0) failed = share();
+    if (!failed.empty()) problem = failed.begin()->second;
     // Also after a failure to share, which may be this rank's alone: the others wait in this call,
     // and all of them learn of a fault of the first step there.
     const auto status = pillion_step(session_, step, time);
     if (problem.empty() && status != PILLION_OK) problem = pillion_error_message();
+    for (const auto& [name, why] : failed) pillion_end_blocks(session_, name.c_str());
     if (problem.empty()) return;
     if (is_first) throw std::runtime_error(problem);
     if (warned_.insert(problem).second)

@@ -292,6 +292,15 @@ RunFolder RunFolder::take(const FolderClaim& claim) {
     for (const auto& id : out.continued_)
       if (std::find(once.begin(), once.end(), id) == once.end()) once.push_back(id);
     out.continued_ = once;
+    // One that was killed is repeated; one that has ended may be a variant of this one.
+    const auto& runs = claim.resumed_runs;
+    const bool is_variant = !state.mark->ended.empty() && !runs.empty() &&
+                            std::find(runs.begin(), runs.end(), state.mark->id) == runs.end();
+    if (is_variant)
+      out.warnings_.push_back(fmt::format(
+          "the results in {} were continued by {}, from the same checkpoint or a later one; its "
+          "steps after this checkpoint are replaced",
+          called(claim.folder), whose(state.mark)));
   } else {
     out.clear(claim, state);
     if (claim.resumes && state.has_results)

@@ -102,17 +102,22 @@ struct Place {
   int32_t left, top, right, bottom;
 };
 
+int32_t widest_of(const std::vector<double>& marks, const Font& font) {
+  int32_t widest = 0;
+  for (const double mark : marks) widest = std::max(widest, font.width(tick_text(mark)));
+  return widest;
+}
+
 /// The end of the bar shows beyond what colours go no further; marks have numbers.
 void draw_bar(Picture& picture, const Bar& bar, const Place& at, const Font& font, Colour colour) {
   const int32_t h = font.height(), length = at.bottom - at.top;
   const auto marks = ticks(bar.paint.range, std::max(2, length / (3 * h)));
-  int32_t widest = 0;
-  for (const double tick : marks) widest = std::max(widest, font.width(tick_text(tick)));
   // Long numbers are smaller, so that the label behind them stays in the picture.
+  constexpr int32_t least = 7;
   const int32_t room = picture.width - at.right - h * 5 / 2;
-  const Font small(std::max(7, std::min(h, h * room / std::max(1, widest))));
-  const bool is_long = widest > room && small.height() < h;
-  if (is_long) widest = 0;
+  const int32_t fitting = h * room / std::max(1, widest_of(marks, font));
+  const Font of_marks(std::clamp(fitting, std::min(least, h), h));
+  const int32_t widest = widest_of(marks, of_marks);
   for (int32_t y = at.top; y < at.bottom; ++y) {
     const auto c = bar.paint.map.at(1 - (y - at.top + 0.5) / length);
     picture.fill(at.left, y, at.right, y + 1, rgb(c[0], c[1], c[2]));
@@ -125,10 +130,8 @@ void draw_bar(Picture& picture, const Bar& bar, const Place& at, const Font& fon
     const double fraction = bar.paint.range.fraction(tick);
     const auto y = static_cast<int32_t>(std::lround(at.bottom - 0.5 - fraction * (length - 1)));
     picture.fill(at.right, y, at.right + h / 3, y + 1, colour);
-    const Font& of_marks = is_long ? small : font;
     of_marks.write(picture, at.right + h * 2 / 3, y + of_marks.height() * 3 / 8, tick_text(tick),
                    colour);
-    widest = std::max(widest, of_marks.width(tick_text(tick)));
   }
   if (font.width(bar.label) > length + 2 * h) return;  // no room for it
   const int32_t start = (at.top + at.bottom + font.width(bar.label)) / 2;

@@ -2,7 +2,7 @@
 """A program that writes with ADIOS2, and knows nothing of Pillion: adios2.xml names its engine.
 Usage: adios2_writer.py STEPS [MANNER]. With the manner `fortran`, the first axis is the fastest.
 With `fault N`, rank 1 puts its slabs one plane too high at step N. With `lone`, rank 0 alone
-puts single values.
+puts single values. With `grown`, an array has one plane more at step 1.
 """
 
 import itertools
@@ -42,6 +42,8 @@ charge = define("charge", np.zeros(1), (1,), (0,), (1,))
 engine = io.Open("output.bp", adios2.Mode.Write)
 for n in range(int(sys.argv[1])):
     engine.BeginStep()
+    if manner == ["grown"]:
+        of_density.SetShape([NZ + (n == 1), NY, NX])
     for (lo, hi), values in zip(slabs, density):
         k, j, i = np.meshgrid(np.arange(lo, hi), np.arange(NY), np.arange(NX), indexing="ij")
         values[...] = n + i + 10 * j + 100 * k

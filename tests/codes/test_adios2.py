@@ -144,6 +144,15 @@ def test_sidecars_in_the_job_are_refused(programs, tmp_path):
     assert done.returncode != 0 and "set 'sidecars: {job: separate}'" in done.stderr
 
 
+def test_an_array_that_changes_its_shape(programs, tmp_path):
+    """Its publication is dropped, and no other."""
+    done = play(programs, tmp_path, "python", CONFIGURATION, "grown")
+    assert "'density' with the shape 13 x 5 x 4, so mesh 'grid_12_5_4' needs" in done.stderr
+    table = read_table(tmp_path / "results/beads/statistics_charge.csv")
+    assert table["step"].tolist() == [0, 10, 20]
+    assert sorted(read_raw(tmp_path / "results/grids", "grid_12_5_4.raw.yaml")) == [0, 20]
+
+
 @pytest.mark.parametrize("step", [0, 1])
 def test_a_fault_of_one_rank(programs, tmp_path, step):
     """At the first step it ends the program on all ranks; later the publication is dropped."""

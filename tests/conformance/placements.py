@@ -28,8 +28,8 @@ DRAWN = 0.25  # of the scenes that have a further placement today
 def placements(
     decompositions: list[str], everyday: list[tuple], spill: str | None = None
 ) -> list[Placement]:
-    """With `spill` also those that spill with so much memory: more than a publication needs, and
-    less than all of them.
+    """With `spill`, the memory of placements that spill: more than a publication needs, and less
+    than all of them need.
     """
     by_node = BY_NODE + [(1, "separate", 2, 0, "spill", spill)] * (spill is not None)
     network = itertools.product((1, 2, 3, 4), (0, 1, 2, 3), decompositions)

@@ -48,7 +48,7 @@ def one_constant(step):
 
 @pillion.stage(["u", "v"])
 def hold(step):
-    """Ends its first step when the simulation says so."""
+    """Waits in its first step for the simulation."""
     end = time.monotonic() + 30
     while not Path("go").exists() and time.monotonic() < end:
         time.sleep(0.01)

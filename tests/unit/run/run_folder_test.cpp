@@ -178,8 +178,22 @@ TEST_CASE("a resumed run continues the folder of the run that it resumes, and no
     const auto third = RunFolder::take(claim);
     CHECK(third.continued() == std::vector{id_of(1), id_of(2)});
     CHECK(place.in("results") == own);
+    CHECK(third.warnings().empty());
   }
+  // And again, after the third has ended: its last steps are lost, so there is a warning.
   claim.run = 4;
+  {
+    auto ended = RunFolder::take(claim);
+    CHECK(ended.warnings().empty());
+    ended.release(true);
+  }
+  claim.run = 5;
+  {
+    const auto variant = RunFolder::take(claim);
+    REQUIRE(variant.warnings().size() == 1);
+    CHECK(variant.warnings()[0].find("were continued by run " + id_of(4)) != std::string::npos);
+  }
+  claim.run = 6;
   claim.resumed_runs = {id_of(99)};
   const auto stranger = RunFolder::take(claim);
   CHECK(place.text("results.001/energy/e.csv") == "one");
