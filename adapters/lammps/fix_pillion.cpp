@@ -231,7 +231,19 @@ void FixPillion::announce_next() {
 void FixPillion::ready() {
   require([&] { share(); });
   if (!off_) require([&] { check(pillion_ready(ride_->session())); });
+  if (!off_) attempt([&] { continue_time(); });
   ready_ = true;
+}
+
+/// Restart files of LAMMPS of 2022 have no time, and LAMMPS then counts it from 0. Steps of a
+/// session that resumes continue the time of its checkpoint.
+void FixPillion::continue_time() {
+  if (ride_->added_time) return;
+  ride_->added_time = 0;
+  pillion_progress saved{};
+  check(pillion_get_progress(ride_->session(), &saved));
+  if (saved.step == update->ntimestep && saved.time > time())
+    ride_->added_time = saved.time - time();
 }
 
 void FixPillion::setup(int) {
@@ -249,7 +261,8 @@ void FixPillion::min_setup(int) {
 void FixPillion::end_of_step() { offer(); }
 
 double FixPillion::time() const {
-  return update->atime + static_cast<double>(update->ntimestep - update->atimestep) * update->dt;
+  return ride_->added_time.value_or(0) + update->atime +
+         static_cast<double>(update->ntimestep - update->atimestep) * update->dt;
 }
 
 /// A run command begins with the step that ended the one before; that is not offered again. Neither

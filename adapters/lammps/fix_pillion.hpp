@@ -38,6 +38,7 @@ class FixPillion : public LAMMPS_NS::Fix {
   void define();
   void open();
   void ready();
+  void continue_time();
   void offer();
   void share_atoms();
   void share();

@@ -7,6 +7,7 @@
 
 #include <pillion/pillion.h>
 
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -46,6 +47,9 @@ class Ride {
   [[nodiscard]] const std::string& report() const { return report_; }
   /// Ends the session. [collective over the simulation ranks] Throws std::runtime_error.
   void close();
+
+  /// Added to LAMMPS's time; none before the first step. See FixPillion::continue_time.
+  std::optional<double> added_time;
 
   /// The ride that the program around LAMMPS has opened for this process; NULL if there is none.
   static Ride* of_process();
