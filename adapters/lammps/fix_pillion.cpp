@@ -135,7 +135,9 @@ void FixPillion::open() {
         "fix pillion: the session is open already; say `pillion-lmp -pillion FILE`, not `config "
         "FILE`");
   if (ride_ == nullptr && options_.ride.file.empty())
-    return fail("fix pillion needs the keyword config and a YAML file");
+    return fail(
+        "fix pillion has no YAML file: run `pillion-lmp -pillion FILE -in INPUT`, or say `config "
+        "FILE` after the fix");
   if (ride_ == nullptr) {
     options_.ride.role = PILLION_ROLE_SIMULATION;
     require([&] {

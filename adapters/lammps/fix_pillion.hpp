@@ -31,6 +31,9 @@ class FixPillion : public LAMMPS_NS::Fix {
   void write_restart_file(const char* file) override;
   double compute_vector(int index) override;
 
+  /// Whether a fix of this process has offered a step.
+  [[nodiscard]] static bool has_stepped() { return has_stepped_; }
+
  private:
   void fail(const std::string& message);
   void turn_off(const std::string& reason);
@@ -58,7 +61,7 @@ class FixPillion : public LAMMPS_NS::Fix {
   bool ready_ = false;
   bool has_warned_ = false;                 ///< of values that could not be had
   bool off_ = false;                        ///< something has failed: nothing is shared any more
-  static inline bool has_stepped_ = false;  ///< a fix of this process has offered a step
+  static inline bool has_stepped_ = false;  ///< see has_stepped()
   LAMMPS_NS::bigint offered_ = -1;          ///< the step offered last
 };
 

@@ -94,6 +94,11 @@ def test_the_fix_without_a_session(build, tmp_path):
     assert_refused(tmp_path, done, ["config", "YAML"])
 
 
+def test_an_input_without_the_fix(build, tmp_path):
+    done = lmp(build, tmp_path, MIXTURE + "run 10\n", configuration(GOOD, 1), 3)
+    assert "nothing was analysed" in done.stderr and "fix pillion" in done.stderr
+
+
 def test_a_setting_without_a_value(build, tmp_path):
     config = configuration(GOOD, 1)
     done = lmp(build, tmp_path, MIXTURE, config, 2, "-set", "nx", check=False, timeout=60)

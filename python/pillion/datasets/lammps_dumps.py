@@ -6,6 +6,7 @@ on the commands `dump` and `read_dump` describe the format.
 
 import mmap
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -89,6 +90,24 @@ def is_dump(name: str) -> bool:
     """Whether a file is called as dump files mostly are."""
     plain = name.removesuffix(".bin")
     return name.startswith("dump.") or plain.endswith((".dump", ".lammpstrj"))
+
+
+def catalogue_of_dumps(paths: Iterable[str]) -> str:
+    """YAML with the mesh and the fields of such files among others; "" if there are none.
+
+    Names are those of `fix pillion`, so a configuration needs analyses alone. Raises Error.
+    """
+    fields: dict[str, DumpField] = {}
+    for path in paths:
+        if is_dump(Path(path).name):
+            for frame in frames_of(Path(path))[:1]:
+                fields = {field.name: field for field in frame.fields()} | fields
+    lines = ["meshes:", "  atoms: {kind: particles}", "fields:"]
+    lines += [
+        f"  {name}: {{mesh: atoms, type: {field.dtype}, components: {len(field.columns)}}}"
+        for name, field in fields.items()
+    ]
+    return "\n".join(lines) + "\n" if fields else ""
 
 
 def frames_of(path: Path) -> tuple[DumpFrame, ...]:

@@ -23,6 +23,10 @@ from pillion.run_files import folders_of
 from pillion.yaml_text import Loader, read_text
 
 
+# Formats whose files may be without times, and how to have them.
+_MAY_LACK_TIMES = {"idx": "", "lammps": ", or write dumps with `dump_modify ID time yes`"}
+
+
 def make_plan(
     options: Options, fields: Mapping[str, Field], warn: Callable[[str], None]
 ) -> list[Frame]:
@@ -66,10 +70,10 @@ def make_plan(
         or any(one.time is not None for one in search.found)
         or any(step.time is not None for step in about.steps.values())
     )
-    if first.format == "idx" and not has_times:
+    if first.format in _MAY_LACK_TIMES and not has_times:
         warn(
             f"'{first.path}' does not say the times of its steps; the time of a step is its number "
-            "here (see --time-per-step)"
+            f"here (see --time-per-step{_MAY_LACK_TIMES[first.format]})"
         )
     _set_domains(frames, used, options, fields)
     for frame in frames:

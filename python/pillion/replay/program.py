@@ -12,6 +12,7 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from pillion.datasets.lammps_dumps import catalogue_of_dumps
 from pillion.datasets.nek_files import catalogue_of_nek
 from pillion.errors import Error
 from pillion.insitu.catalogue import Field
@@ -126,7 +127,7 @@ def _open(options: Options, voice: Voice, world: "MPI.Comm") -> Session:
         files = find_files(options.files)
         expect_elsewhere(files, options.configuration, options.output)
         about = gather_about(options.files, options.about)
-        return about.parameters, catalogue_of_nek(files)
+        return about.parameters, catalogue_of_nek(files) or catalogue_of_dumps(files)
 
     together(world, load_core)  # which may be missing on one node alone
     of_files, catalogue = from_first(world, said)
