@@ -247,6 +247,25 @@ Part read_part(const Node& domain, const Node& topology, const Key& key,
   return part;
 }
 
+/// Fields that belong to no topology of their domain.
+void find_stray_fields(const Node& domain, const Node& topologies, const Key& key,
+                       Description& out) {
+  const auto fields = domain.find("fields");
+  if (!fields || !topologies.has_children()) return;
+  for (const auto& field : fields->children()) {
+    const auto named = field.find("topology");
+    const std::string of = named && named->is_text() ? named->text() : "";
+    if (!of.empty() && topologies.has(of.c_str())) continue;
+    const std::string why = of.empty()
+                                ? "names no 'topology'"
+                                : fmt::format("names the topology '{}', but there is none", of);
+    // Other domains may have it.
+    out.faults.push_back({{key.channel, key.block, ""},
+                          field.name(),
+                          fmt::format("'{}' {}, and is left out", field.path(), why)});
+  }
+}
+
 void read_domain(const Node& domain, Key key, Description& out) {
   const auto topologies = domain.find("topologies");
   if (!topologies) {
@@ -265,6 +284,7 @@ void read_domain(const Node& domain, Key key, Description& out) {
       out.faults.push_back({key, "", problem.what()});
     }
   }
+  find_stray_fields(domain, *topologies, key, out);
 }
 
 /// Blocks of a multimesh that differ in their number only are domains of one mesh.

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A user's Catalyst script as ParaView runs it, on the dataset of each publication."""
 
+import ast
+
 from pillion_catalyst import datasets
 
 
@@ -12,7 +14,7 @@ class Pipeline:
 
         with open(script) as file:
             text = file.read()
-        compile(text, script, "exec")
+        expect_source(ast.parse(text, script), channel)
         if bridge.coprocessor is None:
             bridge.initialize()
         else:
@@ -38,13 +40,31 @@ class Pipeline:
         if extent is not None:
             wanted.SetWholeExtent(extent)
         if not self.processor.CoProcess(description):
-            raise RuntimeError("ParaView could not run the script; what it said stands above")
+            raise RuntimeError("ParaView could not run it; its reason is in the job's output")
 
     def finalize(self):
         """Further calls do nothing."""
         if not self.is_final:
             self.is_final = True
             self.processor.Finalize()
+
+
+def expect_source(script, channel):
+    """Raises RuntimeError if a parsed script names what it makes, and nothing like the channel.
+    ParaView would run it without data.
+    """
+    calls = [node for node in ast.walk(script) if isinstance(node, ast.Call)]
+    names = [word.value for call in calls for word in call.keywords if word.arg == SOURCE_NAME]
+    texts = {node.value for node in ast.walk(script) if isinstance(node, ast.Constant)}
+    if names and channel not in texts:
+        found = ", ".join(ast.unparse(name) for name in names)
+        raise RuntimeError(
+            f"it has no source '{channel}', which is the `channel` of the stage; the script has "
+            f"{found}"
+        )
+
+
+SOURCE_NAME = "registrationName"
 
 
 def start_another(bridge):

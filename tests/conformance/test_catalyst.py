@@ -186,3 +186,13 @@ def test_in_parallel_it_needs_a_job_without_the_simulation(build, tmp_path):
     )
     added = f"analyses: {{more: {{stages: [catalyst: {{{told}}}]}}}}\n"
     check_says(build, tmp_path, added, accepted, "--of", run)
+
+
+@with_paraview
+def test_a_script_with_other_sources(build, tmp_path):
+    """ParaView would run it without data."""
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT.read_text().replace('"input"', '"grid"'))
+    _, done = grid_scene(script).run(build, tmp_path, Placement(2, 0, "slabs"))
+    assert "no source 'input', which is the `channel` of the stage" in done.stderr
+    assert "'grid'" in done.stderr

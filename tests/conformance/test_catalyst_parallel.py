@@ -213,7 +213,7 @@ def test_a_script_that_fails_disables_its_analysis(build, tmp_path):
     log = (tmp_path / "attach.txt").read_text()
     assert "no such view" in log and "analysis 'look' is disabled for the rest of the run" in log
     (analysis,) = json.loads((results / "report.json").read_text())["analyses"]
-    assert "ParaView could not run the script" in analysis["disabled"]
+    assert "ParaView could not run it" in analysis["disabled"]
 
 
 RANKS = Path(__file__).parent / "stages" / "paraview_ranks.py"

@@ -22,7 +22,6 @@ from pillion.replay.snapshots import NAME, gather_about
 from pillion.run_files import folders_of
 from pillion.yaml_text import Loader, read_text
 
-
 # Formats whose files may be without times, and how to have them.
 _MAY_LACK_TIMES = {"idx": "", "lammps": ", or write dumps with `dump_modify ID time yes`"}
 

@@ -145,6 +145,12 @@ TEST_CASE("fields that cannot be taken are faults of their own") {
   tree.turn_bytes(std::string(mesh) + "fields/p/values");
   CHECK(only_fault(tree) ==
         "the bytes of 'channels/c/data/fields/p/values' are in another order than this machine's");
+  add_field(tree, "p", std::vector<double>(6));
+  tree.set(std::string(mesh) + "fields/p/topology", "elsewhere");
+  CHECK(only_fault(tree) ==
+        "'channels/c/data/fields/p' names the topology 'elsewhere', but there is none, and is left "
+        "out");
+  CHECK(!described(tree).faults.front().covers({"c", "", "topo"}));
   Tree of_materials = uniform();
   of_materials.set(std::string(mesh) + "fields/m/topology", "topo");
   CHECK(only_fault(of_materials).ends_with("Pillion takes no values of materials"));
