@@ -302,9 +302,11 @@ void advise_on_fields(const CheckRequest& question, const Diagnostics& mistakes,
     return text.find("unknown field '") != text.npos && text.find("did you mean") == text.npos;
   };
   if (std::none_of(mistakes.found.begin(), mistakes.found.end(), is_elsewhere)) return;
-  notes.push_back({question.file, 0,
-                   "the file has no such field; if the program offers fields of its own, as LAMMPS "
-                   "does, name a file with them: --catalogue FILE"});
+  notes.push_back(
+      {question.file, 0,
+       "the file has no such field; if the program offers fields of its own, as LAMMPS "
+       "does, name a file with them: --catalogue FILE; a run of the program leaves it as "
+       "catalogue.yaml in its output folder"});
   if (question.of.empty())
     notes.back().message +=
         "; if a run shall be extended by this file, name that run's: --of RUN.yaml";

@@ -352,6 +352,18 @@ RunFolder RunFolder::join(const fs::path& folder, uint64_t run,
   return out;
 }
 
+void RunFolder::write_catalogue(const fs::path& folder, const std::string& yaml) {
+  const fs::path path = folder / catalogue_name;
+  std::error_code error;
+  const bool is_new = fs::symlink_status(path, error).type() == fs::file_type::not_found;
+  if (!is_new && !begins_with(path, catalogue_head)) return;
+  products::write_whole(
+      path,
+      fmt::format("{}\n# What the program declares itself, for `pillion check --catalogue`.\n{}",
+                  catalogue_head, yaml),
+      false);
+}
+
 void RunFolder::release(bool ended) noexcept {
   if (marker_ < 0) return;
   if (ended) try {

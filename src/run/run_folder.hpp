@@ -57,6 +57,10 @@ class RunFolder {
   static RunFolder join(const std::filesystem::path& folder, uint64_t run,
                         const std::vector<std::string>& analyses);
 
+  /// Keeps what the program declares itself, as YAML, for `pillion check --catalogue`. Nothing if
+  /// a file of that name is someone else's. Throws ErrorCode::File.
+  static void write_catalogue(const std::filesystem::path& folder, const std::string& yaml);
+
   /// Ids of the runs whose results this one continues.
   [[nodiscard]] const std::vector<std::string>& continued() const { return continued_; }
   /// What people should know: of an earlier run's results, and of what could not be done.

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <string_view>
 
 #include "base/value.hpp"
 #include "model/configuration.hpp"
@@ -64,15 +63,6 @@ bool is_leftover(const std::string& name) {
   return name.starts_with(".sidecars-") || name.starts_with(".moving-");
 }
 
-bool has_something(const fs::path& path) {
-  std::error_code error;
-  return !fs::is_directory(path, error) ||
-         fs::directory_iterator(path, error) != fs::directory_iterator();
-}
-
-namespace {
-
-/// Whether a file begins so, within the first bytes of it.
 bool begins_with(const fs::path& path, std::string_view text) {
   std::array<char, 512> first{};
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -82,6 +72,14 @@ bool begins_with(const fs::path& path, std::string_view text) {
   return size > 0 &&
          std::string_view(first.data(), static_cast<size_t>(size)).find(text) != std::string::npos;
 }
+
+bool has_something(const fs::path& path) {
+  std::error_code error;
+  return !fs::is_directory(path, error) ||
+         fs::directory_iterator(path, error) != fs::directory_iterator();
+}
+
+namespace {
 
 /// Whether a folder holds timelines that runs have written.
 bool has_timelines(const fs::path& folder) {
@@ -100,6 +98,7 @@ bool is_account(const fs::path& path) {
   };
   return (is_called("report") && begins_with(path, "\"pillion\": \"report ")) ||
          (is_called("progress") && begins_with(path, "\"pillion\": \"progress ")) ||
+         (name == catalogue_name && begins_with(path, catalogue_head)) ||
          (name == "timeline" && has_timelines(path)) ||
          (name == "report.html" && begins_with(path, "Pillion run report"));
 }
@@ -139,7 +138,7 @@ FolderState folder_state(const fs::path& folder, const std::string& marker) {
   }
   state.entries = accounts;
   for (const auto& account : accounts)
-    state.has_results |= !account.string().starts_with("progress");
+    state.has_results |= !account.string().starts_with("progress") && account != catalogue_name;
   if (!state.mark) return state;
   auto& folders = state.mark->folders;
   std::sort(folders.begin(), folders.end());

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "node/process.hpp"
@@ -13,6 +14,9 @@
 namespace pillion::run {
 
 constexpr const char* marker_name = ".pillion-run";
+/// The file with the meshes and fields that the program declares itself, and how it begins.
+constexpr const char* catalogue_name = "catalogue.yaml";
+constexpr const char* catalogue_head = "# pillion: catalogue 1";
 
 /// What a marker says of a run.
 struct RunMarker {
@@ -41,6 +45,8 @@ FolderState folder_state(const std::filesystem::path& folder, const std::string&
 
 /// Whether an entry is one that an active run has, and that a killed run leaves behind.
 bool is_leftover(const std::string& name);
+/// Whether a file has a text within the first bytes of it.
+bool begins_with(const std::filesystem::path& path, std::string_view text);
 /// Whether there is a file, or a folder with something in it.
 bool has_something(const std::filesystem::path& path);
 

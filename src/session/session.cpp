@@ -223,6 +223,7 @@ void Session::take_folder(const run::SavedState& state) {
       claim.analyses.push_back(analysis.name);
     run_.folder = run::RunFolder::take(claim);
     run_.continues = run_.folder.continued();
+    if (!spec_.catalogue.empty()) run::RunFolder::write_catalogue(claim.folder, spec_.catalogue);
     // Programs print warnings by default, so users learn where earlier results went.
     for (const auto& remark : run_.folder.remarks()) {
       run_.remarks.push_back(remark);

@@ -108,6 +108,21 @@ TEST_CASE("what was done is said") {
   CHECK(taken.warnings().empty());
 }
 
+TEST_CASE("a program's catalogue is the run's; a file of the same name is its owner's") {
+  const Place place;
+  place.run(1, "one");
+  RunFolder::write_catalogue(place.output(), "meshes: {}\n");
+  const auto kept = place.text("results/catalogue.yaml");
+  CHECK(kept.starts_with(catalogue_head));
+  CHECK(kept.ends_with("meshes: {}\n"));
+  place.run(2, "two");
+  CHECK(place.text("results.001/catalogue.yaml") == kept);
+  place.put("results/catalogue.yaml", "the user's own");
+  RunFolder::write_catalogue(place.output(), "meshes: {}\n");
+  place.run(3, "three");
+  CHECK(place.text("results/catalogue.yaml") == "the user's own");
+}
+
 TEST_CASE("a run that left nothing but its progress leaves nothing aside") {
   const Place place;
   auto killed = RunFolder::take(place.claim(1));
