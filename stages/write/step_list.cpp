@@ -58,6 +58,14 @@ std::string where_it_is(const pillion_field_description& field) {
   return field.centering == PILLION_POINT ? " at points" : "";
 }
 
+/// Whether there is no such folder. [peers]
+bool is_gone(const stage::Step& step, const fs::path& folder) {
+  std::error_code error;
+  int64_t gone = step.peer() == 0 && !fs::is_directory(folder, error) ? 1 : 0;
+  step.max(std::span(&gone, 1));
+  return gone != 0;
+}
+
 std::string contents_of(const WrittenFields& fields) {
   const auto& mesh = fields.mesh();
   std::string out = "mesh " + std::string(mesh.mesh);
@@ -87,6 +95,8 @@ bool StepList::begin(const stage::Step& step) {
   std::vector<StoredStep> found;
   if (is_resumed_) found = steps_in(text_on_disk(step, products / folder_ / note));
   if (!found.empty()) steps_ = std::move(found);
+  // The run was moved, or resumes without its results: the dataset begins with this step.
+  else if (is_resumed_ && is_gone(step, products / folder_)) steps_.clear();
   const bool forgets = !steps_.empty() && steps_.back().step >= step.index();
   forget_from(step.index());
   if (step.peer() == 0) {

@@ -3,6 +3,7 @@
 not at all."""
 
 import re
+import shutil
 
 import pytest
 from datasets import mesh_scene
@@ -101,7 +102,9 @@ def test_steps_after_the_checkpoint_in_other_formats(build, tmp_path):
             "openpmd": r"grid_(\d{9})\.h5",
             "vtkhdf": r"grid\.(\d{9})\.vtkhdf",
         }[form]
-        for first, last, whole in ((0, 2, 2), (2, 4, 4), (2, 3, 3)):
+        for first, last, gone in ((0, 2, []), (2, 4, []), (2, 3, []), (2, 4, [0, 1])):
+            if gone:  # and all else that the earlier run has written
+                shutil.rmtree(results / "a")
             results, _ = played.run(
                 build,
                 folder,
@@ -113,11 +116,12 @@ def test_steps_after_the_checkpoint_in_other_formats(build, tmp_path):
             text = (results / "a" / FACES[form]).read_text()
             if form == "openpmd":  # readers take all files that there are
                 text = str(list((results / "a" / "grid_openpmd").iterdir()))
-            assert sorted({int(step) for step in re.findall(told, text)}) == list(range(whole))
-            if form == "vtkhdf":
-                check_run(results / "a", "grid", whole)
+            found = sorted({int(step) for step in re.findall(told, text)})
+            assert found == [step for step in range(last) if step not in gone], form
+            if form == "vtkhdf" and not gone:
+                check_run(results / "a", "grid", last)
             if form == "plotfile":  # readers take all that there are
-                assert len(list((results / "a" / "grid_plotfiles").iterdir())) == whole + 1
+                assert len(list((results / "a" / "grid_plotfiles").iterdir())) == len(found) + 1
 
 
 def test_a_step_of_more_files_than_may_be_open(build, tmp_path):
