@@ -87,6 +87,8 @@ typedef struct pillion_field_description {
   pillion_quadrature quadrature; /**< whose points these are */
   const char* point_set;         /**< their name, if they are not those of the mesh; else NULL */
   uint32_t point_axes;           /**< of a field of a mesh of boxes, as pillion_array has them */
+  const char* const* patches;    /**< names of the parts of an unstructured mesh's boundary */
+  int32_t patch_count;
 } pillion_field_description;
 
 /** Half-open range of cells; [0, 1) along axes that a mesh lacks. */

@@ -270,7 +270,8 @@ std::string text_or_empty(const char* text) { return text == nullptr ? "" : text
 
 namespace {
 
-void put_mesh(const model::Mesh& mesh, pillion_field_description& description) {
+void put_mesh(pillion_setup& setup, const model::Mesh& mesh,
+              pillion_field_description& description) {
   description = {};
   description.size = sizeof description;
   description.mesh = mesh.name.c_str();
@@ -289,14 +290,19 @@ void put_mesh(const model::Mesh& mesh, pillion_field_description& description) {
   description.is_partial = mesh.is_partial ? 1 : 0;
   description.mask = mesh.mask.c_str();
   description.weight = mesh.weight.c_str();
+  auto& patches = setup.patches[mesh.name];
+  patches.clear();
+  for (const auto& patch : mesh.patches) patches.push_back(patch.c_str());
+  description.patches = patches.data();
+  description.patch_count = static_cast<int32_t>(patches.size());
 }
 
 }  // namespace
 
-void describe_field(const pillion_setup& setup, const std::string& name, const Value* place,
+void describe_field(pillion_setup& setup, const std::string& name, const Value* place,
                     pillion_field_description& description) {
   const auto& field = field_at(setup, name, place != nullptr ? *place : place_of(setup, name));
-  put_mesh(setup.catalogue->mesh(field.mesh), description);
+  put_mesh(setup, setup.catalogue->mesh(field.mesh), description);
   description.name = field.name.c_str();
   description.units = field.units.c_str();
   description.type = static_cast<pillion_type>(field.type);
@@ -311,10 +317,10 @@ void describe_field(const pillion_setup& setup, const std::string& name, const V
   description.point_axes = model::point_axes_of(mesh, field);
 }
 
-void describe_mesh(const pillion_setup& setup, const std::string& name, const Value* place,
+void describe_mesh(pillion_setup& setup, const std::string& name, const Value* place,
                    pillion_field_description& description) {
   const auto& mesh = mesh_at(setup, name, place != nullptr ? *place : place_of(setup, name));
-  put_mesh(mesh, description);
+  put_mesh(setup, mesh, description);
   description.name = "";
   description.units = mesh.units.c_str();
 }

@@ -4,6 +4,7 @@
 
 #include <pillion/stage.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,7 @@ struct pillion_setup {
   int64_t memory = 0;                ///< bytes that it takes besides
   /// Of this stage and of those before it in the analysis.
   std::vector<pillion::stagehost::DeclaredProduct> products{};
+  std::map<std::string, std::vector<const char*>> patches{};  ///< names by mesh, as described
 };
 
 namespace pillion::stagehost {
@@ -46,7 +48,7 @@ namespace pillion::stagehost {
 base::Value complete_parameters(const model::StageSpec& spec, const pillion_stage_table& table,
                                 base::Diagnostics* mistakes = nullptr);
 
-void describe_field(const pillion_setup& setup, const std::string& name, const base::Value* place,
+void describe_field(pillion_setup& setup, const std::string& name, const base::Value* place,
                     pillion_field_description& description);
 
 /// Checks a request against the catalogue and adds it; returns its number.
@@ -64,7 +66,7 @@ void expect_separate_job(const pillion_setup& setup, const base::Value* place);
 /// Throws a configuration error if an earlier stage of the analysis declares the same one.
 void add_product(pillion_setup& setup, const std::string& name);
 
-void describe_mesh(const pillion_setup& setup, const std::string& name, const base::Value* place,
+void describe_mesh(pillion_setup& setup, const std::string& name, const base::Value* place,
                    pillion_field_description& description);
 
 }  // namespace pillion::stagehost

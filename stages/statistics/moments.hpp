@@ -15,6 +15,7 @@
 
 #include "../common/cells.hpp"
 #include "../common/elements.hpp"
+#include "../common/patches.hpp"
 #include "../common/sums.hpp"
 #include "../common/volumes.hpp"
 
@@ -171,6 +172,7 @@ class MomentSeries {
         field_(setup.field(name, place)),
         mesh_(field_.mesh),
         components_(components_of(field_)),
+        patches_(setup["patches"], field_),
         weighing_(setup, field_, place, volumes) {
     std::vector<std::string> fields = {name};
     weighing_.add_to(fields);
@@ -178,12 +180,12 @@ class MomentSeries {
     setup.product("statistics_" + name + ".csv");
   }
 
-  [[nodiscard]] std::vector<Moments> look(const stage::Step& step) const {
+  [[nodiscard]] std::vector<Moments> look(const stage::Step& step) {
     std::vector<Moments> out(components_.size());
     for (int32_t b = 0; b < step.block_count(input_); ++b) {
       const auto block = step.block(input_, b);
       const auto array = unfolded(block[0], field_);
-      const auto weights = weighing_.of(step, block);
+      const auto weights = patches_.among(weighing_.of(step, block), block);
       for (size_t p = 0; p < components_.size(); ++p)
         for_each_weighted({&array, components_[p]}, extent_of(block, field_), weights,
                           [&](std::span<const double> values, std::span<const double> each) {
@@ -274,6 +276,7 @@ class MomentSeries {
   pillion_field_description field_;
   std::string mesh_;
   std::vector<int32_t> components_;
+  PatchChoice patches_;
   Weighing weighing_;
   int32_t input_ = 0;
   std::vector<int64_t> steps_;

@@ -82,7 +82,7 @@ class Statistics final : public stage::Stage {
 
   void run(stage::Step& step) override {
     std::vector<Moments> all;
-    for (const auto& series : series_)
+    for (auto& series : series_)
       for (const auto& moments : series.look(step)) all.push_back(moments);
     bool weighted = false;
     for (const auto& series : series_) weighted = weighted || series.is_weighted();
@@ -116,6 +116,7 @@ class Statistics final : public stage::Stage {
 
 const pillion_parameter parameters[] = {
     {"fields", "list of fields", nullptr, "Fields to summarise, each in a table of its own"},
+    {"patches", "list of names", "null", "Of a boundary: patches whose cells count; all by default"},
 };
 
 }  // namespace

@@ -165,9 +165,12 @@ def test_cells_weigh_by_their_porosity(study):
 
 
 def test_patches_are_the_zones_of_the_step(study):
-    stages = ["write_vtkhdf: {fields: [yplus, boundary_area], durable: false}"]
+    stages = [
+        "write_vtkhdf: {fields: [yplus, boundary_area], durable: false}",
+        "statistics: {fields: [yplus], patches: [upper part]}",
+    ]
     run = study.run("zones", "run", 2, configuration(stages))
-    numbers = []
+    numbers, means = [], []
     for step in (2, 4, 6):
         boundary = vtkhdf(run, "boundary", step)
         height = np.array([boundary.corners(c)[:, 1].mean() for c in range(len(boundary.types))])
@@ -176,6 +179,11 @@ def test_patches_are_the_zones_of_the_step(study):
         np.testing.assert_array_equal(upper, height > 0.3 * step)
         assert len({*patches}) >= 4  # outlet, symmetry, walls, and the upper part
         numbers.append(upper.sum())
+        areas = boundary.cells["boundary_area"][upper]
+        means.append(np.average(boundary.cells["yplus"][upper], weights=areas))
+    table = read_table(run / "results/a/statistics_yplus.csv")
+    np.testing.assert_allclose(table["mean"][1:], means, rtol=1e-12)
+    assert list(table["count"][1:]) == numbers and means[-1] > 0
     assert numbers[0] > numbers[1] > numbers[2] > 0
 
 

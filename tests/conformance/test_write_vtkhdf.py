@@ -23,6 +23,7 @@ from placements import cases, check_report, placements
 from pool import results_of_case
 from scenes import Placement, Scene
 from test_levels import CATALOGUE, HERE, PLACES
+from series_of_test import check_command
 from test_unstructured import run as run_mixed
 from vtkhdf_steps import check_run
 from vtkmodules.util.numpy_support import vtk_to_numpy
@@ -545,10 +546,12 @@ meshes:
 fields: {stress: {mesh: skin, type: float64}}
 analyses: {a: {stages: [write_vtkhdf: {fields: [stress]}]}}
 """
+WALL = "analyses: {wall: {stages: [statistics: {fields: [stress], patches: [wall]}]}, "
 
 
 def test_boundary(build, tmp_path):
-    (tmp_path / "run.yaml").write_text(BOUNDARY_TEXT)
+    configuration = BOUNDARY_TEXT.replace("analyses: {", WALL)
+    (tmp_path / "run.yaml").write_text(configuration)
     (tmp_path / "program.py").write_text(BOUNDARY)
     env = os.environ | {"PYTHONPATH": str(build / "python")}
     mpirun(2, sys.executable, "program.py", env=env, cwd=tmp_path)
@@ -563,6 +566,19 @@ def test_boundary(build, tmp_path):
     assert points_of(parts)[9].tolist() == [5, 0.5, 1]
     names = opened(path).GetFieldData().GetAbstractArray("patch_names")
     assert [names.GetValue(n) for n in range(names.GetNumberOfValues())] == ["inlet", "wall"]
+    # The squares, each of area 1, have 1.5 and 2.5; the triangles are the inlet.
+    wall = read_table(tmp_path / "results/wall/statistics_stress.csv")
+    columns = ("count", "volume", "min", "max", "mean")
+    assert [wall[name].tolist() for name in columns] == [[x] * 2 for x in (2, 2, 1.5, 2.5, 2)]
+    configuration = configuration.replace("fields: {", "fields: {u: {mesh: box, type: float64}, ")
+    for told, message in {
+        "[stress], patches: [wall, wal]": "mesh 'skin' has no patch 'wal'; it has 'inlet', 'wall'",
+        "[u], patches: wall": "mesh 'box' of field 'u' names no patches",
+    }.items():
+        text = configuration.replace("[stress], patches: [wall]", told)
+        (tmp_path / "run.yaml").write_text(text)
+        done = check_command(build, tmp_path / "run.yaml")
+        assert done.returncode == 1 and message in done.stdout + done.stderr
 
 
 def test_refused(build, tmp_path):
