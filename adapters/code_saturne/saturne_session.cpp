@@ -158,10 +158,15 @@ void open(MPI_Comm comm, const Files& files) {
                                                                              &pillion_options_free);
   require(pillion_options_set_deferred(raw));
   if (files.has_checkpoint != 0) {
-    require(pillion_options_set_restart(raw, checkpoint_to_resume));
+    // code_saturne removes the link to the checkpoint at its end.
+    std::error_code fault;
+    const auto checkpoint = std::filesystem::canonical(checkpoint_to_resume, fault);
+    const std::string path = fault ? checkpoint_to_resume : checkpoint.string();
+    require(pillion_options_set_restart(raw, path.c_str()));
     if (!files.products.empty())
       require(pillion_options_override(raw, "output", quoted(files.products).c_str()));
-    say(stdout, "resumes from ", checkpoint_to_resume);
+    say(stdout, "resumes from ", path.c_str());
+    if (!files.products.empty()) say(stdout, "continues the results in ", files.products.c_str());
   }
   require(pillion_open_with(configuration, comm, raw, &session));
 }

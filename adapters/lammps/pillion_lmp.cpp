@@ -69,6 +69,7 @@ std::unique_ptr<Ride> open(const RideOptions& options, MPI_Comm comm) {
   std::unique_ptr<Ride> ride;
   try {
     ride = std::make_unique<Ride>(options, comm);
+  } catch (const Reported&) {
   } catch (const std::exception& problem) {
     if (rank_in(comm) == 0) std::fprintf(stderr, "pillion-lmp: %s\n", problem.what());
   }

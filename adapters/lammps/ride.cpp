@@ -42,7 +42,8 @@ void Ride::set_of_process(Ride* ride) { ride_of_process = ride; }
 
 Ride::Ride(const RideOptions& wanted, MPI_Comm comm) {
   const Options options = make_options(wanted);
-  check(pillion_open_with(wanted.file.c_str(), comm, options.get(), &session_));
+  if (pillion_open_with(wanted.file.c_str(), comm, options.get(), &session_) != PILLION_OK)
+    throw Reported(pillion_error_message());
   open_rides.rides.push_back(this);
 }
 

@@ -21,6 +21,11 @@ inline void check(pillion_status status) {
   if (status != PILLION_OK) throw std::runtime_error(pillion_error_message());
 }
 
+/// A failure that the session has reported on standard error.
+struct Reported : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 /// How a session is opened.
 struct RideOptions {
   std::string file;                                           ///< the YAML file
@@ -32,7 +37,7 @@ struct RideOptions {
 class Ride {
  public:
   /// Opens a session with LAMMPS's catalogue. [collective over comm] Throws std::runtime_error,
-  /// the same on every rank.
+  /// the same on every rank: Reported if it is about the YAML file.
   Ride(const RideOptions& options, MPI_Comm comm);
   Ride(const Ride&) = delete;
   Ride& operator=(const Ride&) = delete;

@@ -40,10 +40,10 @@ void say(std::FILE* where, const char* what, const char* text) {
   std::fflush(where);
 }
 
-// Ends the program where every rank has the same failure, so that none waits for another.
+// Ends the program where every rank has the same failure, so that none waits for another. The
+// session has reported it.
 void require(pillion_status status) {
   if (status == PILLION_OK) return;
-  say(stderr, "", pillion_error_message());
   pillion_close(std::exchange(session, nullptr));
   MPI_Finalize();
   std::exit(EXIT_FAILURE);

@@ -33,8 +33,7 @@ class PatchChoice {
     }
   }
 
-  /// The weights of a block's cells, of which those of other patches do not count; good until the
-  /// next call.
+  /// The weights of a block's cells; cells of other patches do not count. Good until the next call.
   CellWeights among(CellWeights weights, const stage::Block& block) {
     if (is_chosen_.empty()) return weights;
     const auto& cells = block.raw();

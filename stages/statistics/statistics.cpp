@@ -116,7 +116,8 @@ class Statistics final : public stage::Stage {
 
 const pillion_parameter parameters[] = {
     {"fields", "list of fields", nullptr, "Fields to summarise, each in a table of its own"},
-    {"patches", "list of names", "null", "Of a boundary: patches whose cells count; all by default"},
+    {"patches", "list of names", "null",
+     "Of a boundary: patches whose cells count; all by default"},
 };
 
 }  // namespace

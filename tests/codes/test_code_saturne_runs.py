@@ -47,7 +47,9 @@ def test_a_restart_continues_analyses_on_another_number_of_ranks(study):
     first = study.run("junction", "first", 3, text, steps=5)
     assert (first / "checkpoint/pillion").is_dir()
     second = study.run("junction", "second", 4, text, steps=9, restart=first)
-    assert "resumes from restart/pillion" in (second / "output").read_text()
+    said = (second / "output").read_text()
+    assert f"resumes from {first}/checkpoint/pillion" in said
+    assert f"continues the results in {first}/results" in said
     assert not (second / "results").exists()
     table = read_table(first / "results/a/statistics_velocity.csv")
     assert table["step"].tolist() == list(range(10))

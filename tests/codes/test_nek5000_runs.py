@@ -246,6 +246,7 @@ def test_mistakes_end_the_program_with_a_message(built, tmp_path):
     text = SERIES.replace("field: pressure", "field: presure")
     done = run_case(folder, run, "ethier", text, 3, check=False)
     assert done.returncode != 0 and "presure" in done.stderr and "pressure" in done.stderr
+    assert done.stderr.count("unknown field") == 1
     assert "Starting time loop" not in done.stdout
     wrong = SERIES + "fields: {velocity: {mesh: fluid, type: float32, components: 3}}\n"
     done = run_case(folder, run, "ethier", wrong, 3, check=False)

@@ -22,8 +22,8 @@ from datasets import SHAPES, mesh_scene, particle_frames, particle_scene, roomy
 from placements import cases, check_report, placements
 from pool import results_of_case
 from scenes import Placement, Scene
-from test_levels import CATALOGUE, HERE, PLACES
 from series_of_test import check_command
+from test_levels import CATALOGUE, HERE, PLACES
 from test_unstructured import run as run_mixed
 from vtkhdf_steps import check_run
 from vtkmodules.util.numpy_support import vtk_to_numpy

@@ -50,6 +50,7 @@ def test_a_wrong_file(build, tmp_path, case):
     text = MIXTURE + RIDE + "run 10\n"
     done = lmp(build, tmp_path, text, config, 3, check=False, timeout=60)
     assert_refused(tmp_path, done, words)
+    assert "pillion-lmp: " not in done.stderr  # the session has said it
 
 
 def test_no_such_file(build, tmp_path):

@@ -45,7 +45,12 @@ def summary_section(run: Run) -> str:
         for name, value, note in cards
     )
     origin = facts["restarted_from"]
-    resumed = f"<p>Resumed from <code>{escape(str(origin))}</code>.</p>" if origin else ""
+    resumed = (
+        f"<p>Resumed from <code>{escape(str(origin))}</code>. Steps, publications and times on this "
+        "page count from there; products are those of the whole run.</p>"
+        if origin
+        else ""
+    )
     folder = escape(str(run.folder.resolve()))
     return (
         f'<header>\n<h1>Pillion run report</h1>\n<p class="note">{folder} · Pillion '

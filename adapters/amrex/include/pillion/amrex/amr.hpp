@@ -107,7 +107,7 @@ class AmrSession {
       if (is_active()) session_->close();
       return true;
     } catch (const std::exception& error) {
-      std::fprintf(stderr, "Pillion: %s\n", error.what());
+      report(LogLevel::Error, error.what());
       return false;
     }
   }
@@ -119,15 +119,27 @@ class AmrSession {
     std::vector<std::string> names;
   };
 
-  /// Every rank gets the same error; the first one reports it.
+  [[nodiscard]] bool is_first_rank() const {
+    int rank = 0;
+    MPI_Comm_rank(comm_, &rank);
+    return rank == 0;
+  }
+
+  /// As a session without a handler does, and keeps the last error.
+  void report(LogLevel level, const std::string& message) {
+    if (level < LogLevel::Warning) return;
+    const bool is_error = level == LogLevel::Error;
+    std::fprintf(stderr, "pillion: %s: %s\n", is_error ? "error" : "warning", message.c_str());
+    if (is_error) reported_ = message;
+  }
+
+  /// Every rank gets the same error; the first one reports it, unless the session has.
   template <class F>
   void guard(F&& call) {
     try {
       call();
     } catch (const Error& error) {
-      int rank = 0;
-      MPI_Comm_rank(comm_, &rank);
-      if (rank == 0) std::fprintf(stderr, "Pillion: %s\n", error.what());
+      if (is_first_rank() && reported_ != error.what()) report(LogLevel::Error, error.what());
       if (session_) static_cast<void>(close());
       if (!owns_mpi_) std::exit(1);
       MPI_Finalize();
@@ -140,10 +152,14 @@ class AmrSession {
     const auto file = input_value(argc, argv, "pillion.file", comm_);
     if (file.empty() && std::getenv("PILLION_CONFIGURATION") == nullptr) return;
     Options options;
-    options.deferred();
+    options.deferred().log(
+        [this](LogLevel level, const std::string& message) { report(level, message); });
     const auto from = input_value(argc, argv, "amr.restart", comm_);
-    if (!from.empty() && ::amrex::FileExists(from + "/" + saved))
-      options.restart(from + "/" + saved);
+    if (!from.empty()) {
+      if (::amrex::FileExists(from + "/" + saved)) options.restart(from + "/" + saved);
+      else if (is_first_rank())
+        report(LogLevel::Warning, from + " has no saved analyses, so they begin anew");
+    }
     session_ = Session::open(file.empty() ? "pillion.yaml" : file, comm_, options);
     is_sidecar_ = session_->serve();
   }
@@ -263,7 +279,7 @@ class AmrSession {
       session_->checkpoint(folder + "/" + saved);
     } catch (const Error& error) {
       if (::amrex::ParallelDescriptor::IOProcessor())
-        std::fprintf(stderr, "Pillion: the analyses were not saved: %s\n", error.what());
+        report(LogLevel::Warning, std::string("the analyses were not saved: ") + error.what());
     }
   }
 
@@ -271,6 +287,7 @@ class AmrSession {
 
   MPI_Comm comm_;
   bool owns_mpi_ = false;
+  std::string reported_;
   bool is_sidecar_ = false;
   bool is_configured_ = false;
   std::optional<Session> session_;
