@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What Pillion costs real codes: Nek5000, Nyx, a code with a Catalyst adaptor, LAMMPS and
-code_saturne, built as tests/codes builds them. Each runs without Pillion, with a session whose
-analysis is never due, and with the analysis in the simulation, in sidecars, and with its first
-stage in the simulation and the rest in sidecars.
+"""What Pillion costs real codes: Nek5000, Nyx, a code with a Catalyst adaptor and one that writes
+with ADIOS2, LAMMPS and code_saturne, built as tests/codes builds them. Each runs without Pillion,
+with a session whose analysis is never due, and with the analysis in the simulation, in sidecars,
+and with its first stage in the simulation and the rest in sidecars.
 
 A step's time is wall time from the end of the first step to the end of the program, so it includes
 what sidecars still have to do, divided by the other steps. Prints a JSON line for each, then a
@@ -54,6 +54,7 @@ class Code:
     first: str = ""  # what the code prints at the end of the step before, or as it begins
     separate: bool = False  # sidecars are a job of their own
     environment: dict = field(default_factory=dict)
+    catalogue: str = ""  # what the code does not say itself, as lines of YAML
     # Seconds of a run with a configuration, or None, on so many ranks, if the code starts itself.
     start: Callable[[Path, str | None, int], float] | None = None
 
@@ -103,22 +104,55 @@ def nyx(build: Path, work: Path) -> Code:
     return Code("Nyx", Analysis(1, stages), steps - 1, prepare, r"^STEP = 1 ")
 
 
+GRAY_SCOTT = (
+    "magnitude: {field: concentration, into: amount",
+    "image: {draw: [{slice: {field: amount, axis: z}}], size: [480, 300]",
+)
+
+
 def gray_scott(build: Path, work: Path) -> Code:
     from catalyst_runs import build_program, environment
 
     program, steps = build_program("gray_scott", work), 4000
-    stages = (
-        "magnitude: {field: concentration, into: amount",
-        "image: {draw: [{slice: {field: amount, axis: z}}], size: [480, 300]",
-    )
     return Code(
         "Gray-Scott, by Catalyst",
-        Analysis(200, stages),
+        Analysis(200, GRAY_SCOTT),
         steps,
         lambda folder, with_pillion: [program, 480, 300, steps, 200],
         "^begins",
         separate=True,
         environment=environment(build, PILLION_CONFIGURATION="pillion.yaml"),
+    )
+
+
+def adios2(build: Path, work: Path) -> Code:
+    """The same simulation. Without Pillion its engine is the one of ADIOS2 that writes nothing."""
+    from adios2_runs import build_engine, build_program
+
+    plugins, program, steps = (
+        build_engine(build, work),
+        build_program("gray_scott_adios2", work),
+        4000,
+    )
+    nothing = '<engine type="NULL"/>'
+    ours = (ROOT / "tests/codes/adios2.xml").read_text().replace("analyses.yaml", "pillion.yaml")
+    ours = re.sub(r" *<parameter key=.Domain.*\n", "", ours)
+
+    def prepare(folder: Path, with_pillion: bool) -> list:
+        theirs = re.sub(r"(?s)<engine.*</engine>", nothing, ours)
+        (folder / "adios2.xml").write_text(ours if with_pillion else theirs)
+        return [program, 480, 300, steps, 200]
+
+    return Code(
+        "Gray-Scott, by ADIOS2",
+        Analysis(200, GRAY_SCOTT),
+        steps,
+        prepare,
+        "^begins",
+        separate=True,
+        environment={"ADIOS2_PLUGIN_PATH": plugins},
+        catalogue="meshes: {dish: {kind: uniform, cells: [480, 300], length: [480, 300]}}\n"
+        "fields: {concentration: {mesh: dish, type: float64, components: 2}}",
     )
 
 
@@ -169,6 +203,7 @@ CODES = {
     "nyx": nyx,
     "saturne": saturne,
     "catalyst": gray_scott,
+    "adios2": adios2,
     "lammps": lammps,
 }
 NEED_SOURCES = {"nek5000", "nyx", "catalyst"}
@@ -180,6 +215,7 @@ def configuration(code: Code, mode: str, run: str) -> str:
     if mode in ("sidecars", "hybrid"):
         where = "job: separate" if code.separate else "per_node: 1"
         lines.append(f"sidecars: {{{where}, memory: 256 MiB, when_full: wait}}")
+    lines += [code.catalogue] * bool(code.catalogue)
     lines += ["analyses:", "  a:", f"    every: {every} steps", "    stages:"]
     for number, stage in enumerate(code.analysis.stages):
         is_there = mode == "sidecars" or (mode == "hybrid" and number > 0)

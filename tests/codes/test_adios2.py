@@ -2,7 +2,6 @@
 """Programs that write with ADIOS2 through the plug-in engine, built against PyPI's ADIOS2."""
 
 import os
-import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from adios2_runs import build_engine, build_program
 from conftest import mpirun, read_table
 from datasets import read_raw
 from placements import EVERYTHING
@@ -23,29 +23,12 @@ pytestmark = pytest.mark.skipif(
 XML, STEPS = HERE / "adios2.xml", 3
 
 
-def run(*words) -> None:
-    done = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
 @pytest.fixture(scope="module")
 def programs(build, tmp_path_factory) -> Path:
-    """The engine, built as a user would, and the program in C++."""
-    import adios2
-
-    folder, library = tmp_path_factory.mktemp("adios2"), Path(adios2.__file__).parent
-    run("cmake", "--install", build, "--prefix", folder / "pillion")
-    words = [f"-Dadios2_DIR={library / 'cmake/adios2'}"]
-    words.append(f"-DCMAKE_PREFIX_PATH={folder / 'pillion'}")
-    run("cmake", "-S", folder / "pillion/share/pillion/adios2", "-B", folder / "build", *words)
-    run("cmake", "--build", folder / "build")
-    source = HERE / "adios2_writer.cpp"
-    run(
-        *("mpicxx", "-std=c++17", source, f"-I{library / 'include'}", f"-L{library}"),
-        *("-ladios2_cxx", "-ladios2_core", f"-Wl,-rpath,{library}"),
-        # PyPI's libraries bring others along that the linker does not find.
-        *("-Wl,--allow-shlib-undefined", "-o", folder / "writer"),
-    )
+    """A folder with the engine, and the program in C++."""
+    folder = tmp_path_factory.mktemp("adios2")
+    build_engine(build, folder)
+    build_program("adios2_writer", folder)
     return folder
 
 
@@ -69,7 +52,7 @@ def play(programs, folder, language, text, *manner, xml=XML, check=True):
         line = '<parameter key="ArrayOrder" value="Fortran"/>'
         xml = xml.replace("</engine>", f"{line}</engine>")
     (folder / "adios2.xml").write_text(xml)
-    program = (programs / "writer",)
+    program = (programs / "adios2_writer",)
     if language == "python":
         program = (sys.executable, HERE / "adios2_writer.py")
     env = {"ADIOS2_PLUGIN_PATH": str(programs / "build")}

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A simulation with a Catalyst adaptor of its own, against the same equations in NumPy: every value
-that arrives, wherever the analyses run.
+"""A simulation with a Catalyst adaptor of its own, and the same that writes with ADIOS2, against
+these equations in NumPy: every value that arrives, on any number of ranks.
 """
 
+import os
+import re
 import sys
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from conftest import mpirun, read_table
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "conformance"))
 
+import adios2_runs
 from cached_codes import needs_codes
 from catalyst_runs import build_program, environment
 
@@ -20,9 +23,23 @@ pytestmark = needs_codes
 NX, NY, STEPS, EVERY = 48, 30, 400, 100
 
 
+DECLARED = f"""
+meshes: {{dish: {{kind: uniform, cells: [{NX}, {NY}], length: [{NX}, {NY}]}}}}
+fields: {{concentration: {{mesh: dish, type: float64, components: 2}}}}
+"""
+
+
 @pytest.fixture(scope="module")
-def gray_scott(tmp_path_factory) -> Path:
-    return build_program("gray_scott", tmp_path_factory.mktemp("gray_scott"))
+def by_catalyst(build, tmp_path_factory):
+    program = build_program("gray_scott", tmp_path_factory.mktemp("gray_scott"))
+    return program, environment(build, PILLION_CONFIGURATION="run.yaml"), ""
+
+
+@pytest.fixture(scope="module")
+def by_adios2(build, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("gray_scott")
+    env = {"ADIOS2_PLUGIN_PATH": str(adios2_runs.build_engine(build, folder))}
+    return adios2_runs.build_program("gray_scott_adios2", folder), env, DECLARED
 
 
 @pytest.fixture(scope="module")
@@ -48,14 +65,18 @@ def wanted() -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize("ranks", [1, 4])
-def test_every_value_arrives(build, gray_scott, wanted, tmp_path, ranks):
+@pytest.mark.parametrize("way", ["by_catalyst", "by_adios2"])
+def test_every_value_arrives(way, wanted, tmp_path, ranks, request):
+    program, env, declared = request.getfixturevalue(way)
+    xml = (Path(__file__).parent / "adios2.xml").read_text().replace("analyses.yaml", "run.yaml")
+    xml = re.sub(r" *<parameter key=.Domain.*\n", "", xml)
+    (tmp_path / "adios2.xml").write_text(xml)
     (tmp_path / "run.yaml").write_text(
-        f"output: results\nanalyses:\n  a:\n    every: {EVERY} steps\n    stages:\n"
+        f"output: results\n{declared}analyses:\n  a:\n    every: {EVERY} steps\n    stages:\n"
         "      - statistics: {fields: [concentration]}\n"
         "      - write_raw: {fields: [concentration], durable: false}\n"
     )
-    env = environment(build, PILLION_CONFIGURATION="run.yaml")
-    done = mpirun(ranks, gray_scott, NX, NY, STEPS, 10, env=env, cwd=tmp_path)
+    done = mpirun(ranks, program, NX, NY, STEPS, 10, env=os.environ | env, cwd=tmp_path)
     assert "failed" not in done.stdout and "pillion" not in done.stderr, done.stderr
     steps = list(range(0, STEPS + 1, EVERY))
     table = read_table(tmp_path / "results/a/statistics_concentration.csv")

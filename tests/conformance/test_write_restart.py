@@ -104,7 +104,7 @@ def test_steps_after_the_checkpoint_in_other_formats(build, tmp_path):
         }[form]
         for first, last, gone in ((0, 2, []), (2, 4, []), (2, 3, []), (2, 4, [0, 1])):
             if gone:  # and all else that the earlier run has written
-                shutil.rmtree(results / "a")
+                shutil.rmtree(folder / "results/a")
             results, _ = played.run(
                 build,
                 folder,
