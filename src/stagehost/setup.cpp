@@ -291,8 +291,8 @@ void put_mesh(pillion_setup& setup, const model::Mesh& mesh,
   description.mask = mesh.mask.c_str();
   description.weight = mesh.weight.c_str();
   auto& patches = setup.patches[mesh.name];
-  patches.clear();
-  for (const auto& patch : mesh.patches) patches.push_back(patch.c_str());
+  if (patches.empty())
+    for (const auto& patch : mesh.patches) patches.push_back(patch.c_str());
   description.patches = patches.data();
   description.patch_count = static_cast<int32_t>(patches.size());
 }

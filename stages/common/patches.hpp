@@ -34,12 +34,17 @@ class PatchChoice {
   }
 
   /// The weights of a block's cells; cells of other patches do not count. Good until the next call.
+  /// Throws if the program has not shared patches.
   CellWeights among(CellWeights weights, const stage::Block& block) {
     if (is_chosen_.empty()) return weights;
-    const auto& cells = block.raw();
-    flags_.assign(static_cast<size_t>(cells.cells.total), 0);
+    const int32_t* patches = block.raw().connectivity->patches;
+    flags_.assign(static_cast<size_t>(block.count()), 0);
+    if (patches == nullptr && !flags_.empty())
+      throw Error(ErrorCode::Sharing, "block " + std::to_string(block.number()) +
+                                          " was shared without the patches of its cells, and "
+                                          "`patches` chooses some");
     for (size_t c = 0; c < flags_.size(); ++c) {
-      const auto patch = static_cast<size_t>(cells.connectivity->patches[c]);
+      const auto patch = static_cast<size_t>(patches[c]);
       const bool counts = weights.flags == nullptr || weights.counts(static_cast<int64_t>(c), 0, 0);
       flags_[c] = counts && is_chosen_[patch] ? 0 : PILLION_CELL_HIDDEN;
     }

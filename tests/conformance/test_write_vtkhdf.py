@@ -4,6 +4,7 @@ written, on however many ranks."""
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -579,6 +580,12 @@ def test_boundary(build, tmp_path):
         (tmp_path / "run.yaml").write_text(text)
         done = check_command(build, tmp_path / "run.yaml")
         assert done.returncode == 1 and message in done.stdout + done.stderr
+    (tmp_path / "run.yaml").write_text(BOUNDARY_TEXT.replace("analyses: {", WALL))
+    without = re.sub(r",\n +patches=[^\n]*\)\n", ")\n", BOUNDARY)
+    assert without != BOUNDARY
+    (tmp_path / "program.py").write_text(without)
+    done = mpirun(2, sys.executable, "program.py", env=env, cwd=tmp_path)
+    assert "was shared without the patches of its cells" in done.stderr
 
 
 def test_refused(build, tmp_path):
