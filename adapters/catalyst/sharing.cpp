@@ -73,6 +73,7 @@ std::vector<std::string> Sharing::share(const Description& description,
   copies_.clear();
   tables_.clear();
   faults_.clear();
+  for (const auto& name : std::exchange(open_, {})) pillion_end_blocks(session_, name.c_str());
   for (const auto& [key, mesh] : plan_.meshes) {
     Blocks blocks{.mesh = mesh, .parts = {}, .places = {}, .faults = {}};
     find(description, key, blocks);
@@ -121,7 +122,7 @@ void Sharing::share_mesh(const Blocks& blocks, const std::set<std::string>& used
 
 void Sharing::share_cells(const Blocks& blocks) {
   const char* name = blocks.mesh.name.c_str();
-  check(pillion_begin_blocks(session_, name));
+  begin_blocks(blocks.mesh.name);
   for (size_t n = 0; n < blocks.parts.size(); ++n) {
     const Part& part = *blocks.parts[n];
     const auto block = static_cast<int32_t>(n);
@@ -131,7 +132,17 @@ void Sharing::share_cells(const Blocks& blocks) {
     cells.flags = part.flags.empty() ? nullptr : part.flags.data();
     check(pillion_share_cells(session_, name, block, &cells));
   }
-  check(pillion_end_blocks(session_, name));
+  end_blocks(blocks.mesh.name);
+}
+
+void Sharing::begin_blocks(const std::string& name) {
+  check(pillion_begin_blocks(session_, name.c_str()));
+  open_.insert(name);
+}
+
+void Sharing::end_blocks(const std::string& name) {
+  open_.erase(name);
+  check(pillion_end_blocks(session_, name.c_str()));
 }
 
 void Sharing::share_points(const PlannedMesh& mesh, const Part& part, int32_t block) {
@@ -165,7 +176,7 @@ void Sharing::share_points(const PlannedMesh& mesh, const Part& part, int32_t bl
 void Sharing::share_field(const Blocks& blocks, const std::string& name,
                           const std::string* original) {
   const auto& mesh = blocks.mesh;
-  check(pillion_begin_blocks(session_, name.c_str()));
+  begin_blocks(name);
   bool is_faulty = blocks.is_faulty;
   for (size_t n = 0; n < blocks.parts.size(); ++n) {
     const Part& part = *blocks.parts[n];
@@ -197,11 +208,8 @@ void Sharing::share_field(const Blocks& blocks, const std::string& name,
     note(fault->second);
     is_faulty = true;
   }
-  // With a block that cannot be, Pillion leaves the publication out, on all ranks.
-  if (is_faulty)
-    pillion_share_particles_typed(session_, name.c_str(), static_cast<int32_t>(blocks.parts.size()),
-                                  -1, nullptr, 0);
-  check(pillion_end_blocks(session_, name.c_str()));
+  // Pillion leaves the publication of an open field out, on all ranks.
+  if (!is_faulty) end_blocks(name);
 }
 
 void Sharing::share_box(const Blocks& blocks, size_t number, const std::string& name,

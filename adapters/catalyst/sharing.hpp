@@ -48,6 +48,8 @@ class Sharing {
   void find(const Description& description, const Key& key, Blocks& blocks);
   void share_mesh(const Blocks& blocks, const std::set<std::string>& used);
   void share_cells(const Blocks& blocks);
+  void begin_blocks(const std::string& name);
+  void end_blocks(const std::string& name);
   void share_points(const PlannedMesh& mesh, const Part& part, int32_t block);
   void share_field(const Blocks& blocks, const std::string& name, const std::string* original);
   void share_box(const Blocks& blocks, size_t number, const std::string& name,
@@ -65,6 +67,7 @@ class Sharing {
   std::deque<std::vector<std::byte>> copies_;
   std::deque<CellTable> tables_;
   std::vector<std::string> faults_;
+  std::set<std::string> open_;  ///< fields that failed at this step: their blocks are not ended
 };
 
 }  // namespace pillion::catalyst

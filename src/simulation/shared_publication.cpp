@@ -142,9 +142,11 @@ stagehost::Publication Sharing::publication(const std::set<std::string>& fields,
     const auto shared = shared_.find(name);
     if (shared == shared_.end()) continue;
     if (shared->second.is_open)
-      base::fail(ErrorCode::Sharing,
-                 "blocks of field '{}' were begun and not ended; call end_blocks before the step",
-                 name);
+      base::fail(
+          ErrorCode::Sharing,
+          "field '{}' was shared in part: its blocks were begun and not ended; call end_blocks "
+          "before the step",
+          name);
     if (!shared->second.blocks.empty()) add_blocks(name, shared->second, out.meshes[mesh].blocks);
   }
   for (auto& [name, blocks] : out.meshes) {

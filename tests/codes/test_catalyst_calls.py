@@ -107,6 +107,7 @@ def dropped(folder) -> int:
 def test_a_fault_of_one_domain_costs_the_publication_alone(build, meshes, tmp_path, kind, words):
     done = only_run(build, meshes, tmp_path, kind, STATISTICS)
     assert words in done.stderr and "status" not in done.stdout
+    assert "field 'apart' was shared in part" in done.stderr
     steps = [0] if kind == "growing" else [0, 2]
     expect_means(tmp_path, "apart", steps, SHEARED if kind == "sheared" else MEAN)
     assert dropped(tmp_path) == STEPS - len(steps)
