@@ -127,7 +127,7 @@ def gray_scott(build: Path, work: Path) -> Code:
 
 def adios2(build: Path, work: Path) -> Code:
     """The same simulation. Without Pillion its engine is the one of ADIOS2 that writes nothing."""
-    from adios2_runs import build_engine, build_program
+    from adios2_runs import build_engine, build_program, engine_of_pillion
 
     plugins, program, steps = (
         build_engine(build, work),
@@ -135,8 +135,7 @@ def adios2(build: Path, work: Path) -> Code:
         4000,
     )
     nothing = '<engine type="NULL"/>'
-    ours = (ROOT / "tests/codes/adios2.xml").read_text().replace("analyses.yaml", "pillion.yaml")
-    ours = re.sub(r" *<parameter key=.Domain.*\n", "", ours)
+    ours = engine_of_pillion("pillion.yaml")
 
     def prepare(folder: Path, with_pillion: bool) -> list:
         theirs = re.sub(r"(?s)<engine.*</engine>", nothing, ours)

@@ -39,9 +39,10 @@ void run_lammps(const CommandLine& line, MPI_Comm comm) {
 /// LAMMPS has done its work, so a failure here is a warning.
 void close(Ride& ride, int rank) {
   if (rank == 0 && !FixPillion::has_stepped())
-    std::fprintf(stderr,
-                 "pillion-lmp: WARNING: nothing was analysed, since the input has no `fix pillion` "
-                 "before a `run`\n");
+    std::fprintf(
+        stderr,
+        "pillion-lmp: WARNING: nothing was analysed: the input has no `fix pillion` before "
+        "a `run`, or the run is shorter than the fix's `every`\n");
   try {
     ride.close();
     if (rank == 0) std::printf("Pillion report: %s\n", ride.report().c_str());

@@ -196,7 +196,7 @@ def test_a_restart_resumes_the_analyses(nyx, tmp_path):
     (parts / "chk00003/pillion").rename(parts / "elsewhere")
     words += ["max_step=4", "amr.check_int=-1", "amr.restart=chk00003"]
     done = nyx.run(parts, "inputs.rt", words, 2, RESUMED)
-    assert "chk00003 has no saved analyses, so they begin anew" in done.stderr
+    assert "chk00003 has no saved analyses, so they start from scratch" in done.stderr
 
 
 def test_without_a_file_it_is_a_run_without_pillion(nyx, tmp_path):

@@ -14,12 +14,12 @@ from conftest import mpirun, read_table
 from datasets import read_raw
 from series_of_test import check_command
 from statsmodels.tsa.stattools import acovf
+from test_boundary import BOUNDARY, BOUNDARY_TEXT
 from test_curvilinear import TEXT as CURVED
 from test_curvilinear import run as run_curved
 from test_curvilinear import volumes
 from test_unstructured import TEXT as SHAPES
 from test_unstructured import run as run_shapes
-from test_write_vtkhdf import BOUNDARY, BOUNDARY_TEXT
 
 PLACES = ["inside", "network", "node"]
 FIRST_LAG = 7  # where autocovariances begin in what `autocorrelation` makes

@@ -4,7 +4,6 @@ written, on however many ranks."""
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -23,7 +22,6 @@ from datasets import SHAPES, mesh_scene, particle_frames, particle_scene, roomy
 from placements import cases, check_report, placements
 from pool import results_of_case
 from scenes import Placement, Scene
-from series_of_test import check_command
 from test_levels import CATALOGUE, HERE, PLACES
 from test_unstructured import run as run_mixed
 from vtkhdf_steps import check_run
@@ -522,70 +520,6 @@ def test_cells_of_every_shape(cells):
                 vtk_to_numpy(part.GetPoints().GetData()), mixed.positions(step)[ids]
             )
         assert (seen == 1).all() and copies > 0
-
-
-BOUNDARY = """
-import numpy as np
-import pillion
-
-with pillion.open("run.yaml") as session:
-    rank = session.communicator.rank
-    square = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [2, 0.5, 1]])
-    session.share_points("skin", square + [3.0 * rank, 0, 0])
-    session.share_cells("skin", [0, 1, 2, 3, 1, 4, 2], [0, 4, 7],
-                        types=np.array([9, 5], np.uint8), parents=np.array([7, 8]) + rank,
-                        patches=np.array([1, 0], np.int32))
-    session.share("stress", np.array([1.5, 2.5]) + rank)
-    session.step(0, 0.25)
-    session.step(1, 0.75)
-"""
-BOUNDARY_TEXT = """
-output: results
-meshes:
-  box: {kind: unstructured, units: m}
-  skin: {kind: unstructured, dimensions: 2, of: box, patches: [inlet, wall], units: m}
-fields: {stress: {mesh: skin, type: float64}}
-analyses: {a: {stages: [write_vtkhdf: {fields: [stress]}]}}
-"""
-WALL = "analyses: {wall: {stages: [statistics: {fields: [stress], patches: [wall]}]}, "
-
-
-def test_boundary(build, tmp_path):
-    configuration = BOUNDARY_TEXT.replace("analyses: {", WALL)
-    (tmp_path / "run.yaml").write_text(configuration)
-    (tmp_path / "program.py").write_text(BOUNDARY)
-    env = os.environ | {"PYTHONPATH": str(build / "python")}
-    mpirun(2, sys.executable, "program.py", env=env, cwd=tmp_path)
-    check_run(tmp_path / "results" / "a", "skin", 2)
-    path = file_of(tmp_path / "results" / "a", "skin", 0)
-    parts = parts_of(path)
-    types = [part.GetCellType(c) for part in parts for c in range(part.GetNumberOfCells())]
-    assert types == [9, 5, 9, 5]
-    found = joined(parts, "GetCellData")
-    assert found["stress"].tolist() == [1.5, 2.5, 2.5, 3.5]
-    assert found["patch"].tolist() == [1, 0, 1, 0] and found["parent"].tolist() == [7, 8, 8, 9]
-    assert points_of(parts)[9].tolist() == [5, 0.5, 1]
-    names = opened(path).GetFieldData().GetAbstractArray("patch_names")
-    assert [names.GetValue(n) for n in range(names.GetNumberOfValues())] == ["inlet", "wall"]
-    # The squares, each of area 1, have 1.5 and 2.5; the triangles are the inlet.
-    wall = read_table(tmp_path / "results/wall/statistics_stress.csv")
-    columns = ("count", "volume", "min", "max", "mean")
-    assert [wall[name].tolist() for name in columns] == [[x] * 2 for x in (2, 2, 1.5, 2.5, 2)]
-    configuration = configuration.replace("fields: {", "fields: {u: {mesh: box, type: float64}, ")
-    for told, message in {
-        "[stress], patches: [wall, wal]": "mesh 'skin' has no patch 'wal'; it has 'inlet', 'wall'",
-        "[u], patches: wall": "mesh 'box' of field 'u' names no patches",
-    }.items():
-        text = configuration.replace("[stress], patches: [wall]", told)
-        (tmp_path / "run.yaml").write_text(text)
-        done = check_command(build, tmp_path / "run.yaml")
-        assert done.returncode == 1 and message in done.stdout + done.stderr
-    (tmp_path / "run.yaml").write_text(BOUNDARY_TEXT.replace("analyses: {", WALL))
-    without = re.sub(r",\n +patches=[^\n]*\)\n", ")\n", BOUNDARY)
-    assert without != BOUNDARY
-    (tmp_path / "program.py").write_text(without)
-    done = mpirun(2, sys.executable, "program.py", env=env, cwd=tmp_path)
-    assert "was shared without the patches of its cells" in done.stderr
 
 
 def test_refused(build, tmp_path):

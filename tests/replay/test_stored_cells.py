@@ -16,6 +16,7 @@ import pytest
 from conftest import mpirun, read_table
 from replaying import assert_same, replay
 from scenes import Placement, Scene
+from test_boundary import BOUNDARY, BOUNDARY_TEXT
 from test_curvilinear import TEXT as CURVED
 from test_curvilinear import run as run_curved
 from test_faces import TEXT as FACES
@@ -30,7 +31,6 @@ from test_spectral import OF_SETS, RAW_SETS, catalogue_of_sets, check_sets, fram
 from test_unstructured import ANALYSES
 from test_unstructured import TEXT as CELLS
 from test_unstructured import run as run_cells
-from test_write_vtkhdf import BOUNDARY, BOUNDARY_TEXT
 from vtkmodules.util.numpy_support import numpy_to_vtk
 from vtkmodules.vtkCommonCore import vtkIdList, vtkPoints
 from vtkmodules.vtkCommonDataModel import vtkUnstructuredGrid

@@ -158,7 +158,7 @@ class AmrSession {
     if (!from.empty()) {
       if (::amrex::FileExists(from + "/" + saved)) options.restart(from + "/" + saved);
       else if (is_first_rank())
-        report(LogLevel::Warning, from + " has no saved analyses, so they begin anew");
+        report(LogLevel::Warning, from + " has no saved analyses, so they start from scratch");
     }
     session_ = Session::open(file.empty() ? "pillion.yaml" : file, comm_, options);
     is_sidecar_ = session_->serve();
