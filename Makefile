@@ -140,13 +140,15 @@ docs:
 	@$(python) docs/site/build.py build/docs
 	@echo "file://$(CURDIR)/build/docs/index.html"
 
-# What needs no build: that no include runs against the layers, that no type is defined twice, and
-# that the documentation has no sentence that must be read twice.
+# What needs no build: that no include runs against the layers, that no type is defined twice, that
+# the documentation has no sentence that must be read twice, and that tests have limits that follow
+# the machine.
 check:
 	@tools/install_deps.sh test
 	@$(python) tools/check_layers.py
 	@$(python) tools/check_names.py
 	@$(python) tools/check_prose.py
+	@$(python) tools/check_tests.py
 
 # How files are written, without changing them.
 lint: check

@@ -70,32 +70,63 @@ if(pillion_mpiexec_version MATCHES "Open MPI|OpenRTE")
   set(PILLION_MPIEXEC_FLAGS --oversubscribe --allow-run-as-root --bind-to none)
 endif()
 
-# pillion_add_mpi_test(NAME name COMMAND program-or-target args... RANKS 1 2 4 [TIMEOUT seconds])
-# adds one test per number of ranks, called name.nRANKS.
-function(pillion_add_mpi_test)
-  cmake_parse_arguments(arg "" "NAME;TIMEOUT" "COMMAND;RANKS" ${ARGN})
+if(PILLION_TESTS)
+  find_package(Python3 3.11 REQUIRED COMPONENTS Interpreter)
+endif()
+
+# pillion_add_test(NAME name COMMAND program-or-target args... [TIMEOUT seconds] [PROCESSORS number]
+# [WORKING_DIRECTORY folder]) adds a test under a limit that follows the machine: see
+# tests/limits.py, which runs it. The limit of ctest itself is for the case that this program hangs.
+function(pillion_add_test)
+  cmake_parse_arguments(arg "" "NAME;TIMEOUT;PROCESSORS;WORKING_DIRECTORY" "COMMAND" ${ARGN})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 60)
+  endif()
+  if(NOT arg_PROCESSORS)
+    set(arg_PROCESSORS 1)
+  endif()
+  if(NOT arg_WORKING_DIRECTORY)
+    set(arg_WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
   endif()
   # Assertions and sanitizers make tests slower.
   if(PILLION_SANITIZE OR CMAKE_BUILD_TYPE STREQUAL "Debug")
     math(EXPR arg_TIMEOUT "${arg_TIMEOUT} * 4")
   endif()
+  list(POP_FRONT arg_COMMAND program)
+  if(TARGET ${program})
+    set(program $<TARGET_FILE:${program}>)
+  endif()
+  add_test(
+    NAME ${arg_NAME}
+    COMMAND
+      ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/limits.py ${arg_TIMEOUT} ${program}
+      ${arg_COMMAND}
+    WORKING_DIRECTORY ${arg_WORKING_DIRECTORY}
+  )
+  math(EXPR longest "${arg_TIMEOUT} * 20 + 60")
+  set_tests_properties(${arg_NAME} PROPERTIES PROCESSORS ${arg_PROCESSORS} TIMEOUT ${longest})
+endfunction()
+
+# pillion_add_mpi_test(NAME name COMMAND program-or-target args... RANKS 1 2 4 [TIMEOUT seconds])
+# adds one test per number of ranks, called name.nRANKS.
+function(pillion_add_mpi_test)
+  cmake_parse_arguments(arg "" "NAME;TIMEOUT" "COMMAND;RANKS" ${ARGN})
   list(GET arg_COMMAND 0 program)
   if(TARGET ${program})
     list(REMOVE_AT arg_COMMAND 0)
     list(PREPEND arg_COMMAND $<TARGET_FILE:${program}>)
   endif()
   foreach(ranks IN LISTS arg_RANKS)
-    add_test(
+    pillion_add_test(
       NAME ${arg_NAME}.n${ranks}
       COMMAND
-        ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks} ${PILLION_MPIEXEC_FLAGS}
+        ${MPIEXEC_EXECUTABLE}
+        ${MPIEXEC_NUMPROC_FLAG}
+        ${ranks}
+        ${PILLION_MPIEXEC_FLAGS}
         ${arg_COMMAND}
-    )
-    set_tests_properties(
-      ${arg_NAME}.n${ranks}
-      PROPERTIES PROCESSORS ${ranks} TIMEOUT ${arg_TIMEOUT}
+      PROCESSORS ${ranks}
+      TIMEOUT ${arg_TIMEOUT}
     )
   endforeach()
 endfunction()

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import cores
+import limits
 import numpy as np
 import pytest
 import yaml
@@ -50,13 +52,32 @@ def pytest_terminal_summary(terminalreporter) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
-    """Fails a test of another code that is skipped although the sources of codes are there."""
+    """Keeps cores of a test that fails. Fails a test of another code that is skipped although the
+    sources of codes are there.
+    """
     report = yield
+    _keep_or_remove_cores(item, report, call.start)
     is_of_codes = Path(__file__).parent / "codes" in item.path.parents
     if report.skipped and is_of_codes and {"PILLION_CODES", "PILLION_TEST_ALL"} <= set(os.environ):
         report.outcome = "failed"
         report.longrepr = f"skipped although PILLION_CODES is set: {report.longrepr[-1]}"
     return report
+
+
+def _keep_or_remove_cores(item, report, begun: float) -> None:
+    """Programs of a fixture work in other folders than tmp_path, below the same one."""
+    base = item.config._tmp_path_factory.getbasetemp()
+    if report.failed:
+        left = cores.found([base], 0) + cores.found([], begun, flat=[Path.cwd()])
+        reports = cores.reports_of(os.environ.get("PILLION_BUILD", "build"))
+        for said in cores.keep(left, item.nodeid, reports):
+            report.sections.append(("core", said))
+    elif report.when == "teardown" and (folder := item.funcargs.get("tmp_path")):
+        cores.remove(cores.found([folder]))
+
+
+def pytest_sessionfinish(session) -> None:
+    cores.remove(cores.found([session.config._tmp_path_factory.getbasetemp()]))
 
 
 def pytest_configure() -> None:
@@ -67,6 +88,7 @@ def pytest_configure() -> None:
     1,000 starts of two at a time; never in as many in a folder that is never empty).
     """
     seed_of_the_day()
+    cores.allow()
     _have_the_package_of_the_build()
     _have_mpi4py_use_our_mpi()
     _have_mpi4py_begin_nothing()
@@ -92,7 +114,7 @@ def _have_mpi4py_use_our_mpi() -> None:
     """Also where another MPI is installed beside it, as `make test-all` does."""
     library = Path(os.environ.get("PILLION_BUILD", "build")) / "lib/libpillion.so"
     if library.exists():
-        said = subprocess.run(["ldd", library], capture_output=True, text=True, timeout=30).stdout
+        said = limits.run(["ldd", library], capture_output=True, text=True, timeout=30).stdout
         if found := re.search(r"libmpi\S* => (\S+)", said):
             os.environ.setdefault("MPI4PY_LIBMPI", found[1])
 
@@ -135,7 +157,7 @@ def launcher() -> tuple[str, ...]:
         pytest.exit(
             "no mpirun found; set MPIEXEC to the launcher of the MPI Pillion was built with"
         )
-    said = subprocess.run(
+    said = limits.run(
         [program, "--version"], check=False, capture_output=True, text=True, timeout=30
     )
     if "Open MPI" in said.stdout or "OpenRTE" in said.stdout:
@@ -147,7 +169,7 @@ def launch(*parts, timeout: float = 60, env=None, check: bool = True, cwd=None):
     """Runs several programs under one launcher: each part is a tuple (ranks, program, args...).
 
     Returns the CompletedProcess with text output. Fails the test if the run lasts longer than
-    `timeout` seconds or, with `check`, ends with a status other than 0.
+    `timeout` seconds of a quiet machine (limits.py) or, with `check`, with a status other than 0.
     """
     command = list(launcher())
     for number, (ranks, *args) in enumerate(parts):
@@ -166,12 +188,15 @@ def launch(*parts, timeout: float = 60, env=None, check: bool = True, cwd=None):
         start_new_session=True,
     )
     try:
-        out, err = process.communicate(timeout=timeout)
-    except subprocess.TimeoutExpired:
+        out, err = limits.communicate(process, timeout=timeout)
+    except subprocess.TimeoutExpired as late:
         all_ended = _all_ranks_have_ended(process.pid)
         out, err = _stop(process)
         if not all_ended:
-            pytest.fail(f"no end after {timeout} s: {' '.join(command)}\n{out}\n{err}")
+            pytest.fail(
+                f"no end after {late.timeout:.0f} s, the limit of {timeout} s on this machine "
+                f"as it is now: {' '.join(command)}\n{out}\n{err}"
+            )
     done = subprocess.CompletedProcess(command, process.returncode, out, err)
     if check and done.returncode != 0:
         pytest.fail(f"status {done.returncode}: {' '.join(command)}\n{out}\n{err}")
@@ -195,10 +220,10 @@ def _stop(process: subprocess.Popen) -> tuple[str, str]:
     """Ends a launcher politely, so that it ends its ranks, and then by force."""
     process.terminate()
     try:
-        return process.communicate(timeout=10)
+        return limits.communicate(process, timeout=10)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
-        return process.communicate()
+        return limits.communicate(process, timeout=60)
 
 
 def mpirun(ranks: int, *args, timeout: float = 60, env=None, check: bool = True, cwd=None):

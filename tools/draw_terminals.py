@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests/run")]
+sys.path[:0] = [str(ROOT / name) for name in ("python", "tests", "tests/run")]
 
 from terminal import Terminal, picture  # noqa: E402
 

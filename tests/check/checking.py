@@ -3,10 +3,11 @@
 
 import json
 import os
-import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
+
+import limits
 
 TIME_LIMIT = 10  # of one check on a busy machine; the median of all is looked at, too
 
@@ -41,7 +42,7 @@ def checker(build: Path, folder: Path):
             (folder / "checked.yaml").write_text(configuration, encoding="utf-8")
             configuration = Path("checked.yaml")
         begin = time.monotonic()
-        done = subprocess.run(
+        done = limits.run(
             [build / "bin/pillion-check", configuration, "--json", *map(str, arguments)],
             cwd=cwd,
             env={**os.environ, **(env or {})},

@@ -6,9 +6,9 @@ import os
 import re
 import shutil
 import statistics
-import subprocess
 from pathlib import Path
 
+import limits
 import pytest
 from checking import checker
 from conftest import mpirun
@@ -119,7 +119,7 @@ def test_what_overrides_the_file(check):
 
 def test_people_see_the_line(program, tmp_path):
     (tmp_path / "a.yaml").write_text(GOOD.replace("ranks: 2", "ranks: two"))
-    done = subprocess.run([program, "a.yaml"], cwd=tmp_path, capture_output=True, text=True)
+    done = limits.run([program, "a.yaml"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stdout.splitlines() == [
         "a.yaml:4: expected an integer, found 'two'",
@@ -132,7 +132,7 @@ def test_people_see_the_line(program, tmp_path):
     "words", [(), ("a.yaml", "b.yaml"), ("a.yaml", "--rank", "3"), ("a.yaml", "--ranks", "many")]
 )
 def test_wrong_use(program, tmp_path, words):
-    done = subprocess.run([program, *words], cwd=tmp_path, capture_output=True, text=True)
+    done = limits.run([program, *words], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 2
     assert "usage" in done.stderr
     assert done.stdout == ""
@@ -168,7 +168,7 @@ def test_what_will_happen(check):
 
 def test_people_are_told_what_will_happen(program, tmp_path):
     (tmp_path / "a.yaml").write_text(GOOD)
-    done = subprocess.run(
+    done = limits.run(
         [program, "a.yaml", "--ranks", "6"], cwd=tmp_path, capture_output=True, text=True
     )
     assert done.returncode == 0
@@ -195,7 +195,7 @@ def test_a_place_may_be_left_open(check, program, tmp_path):
     assert analyses["halos"]["stages"] == [{"name": "halos", "at": "auto"}]
     assert [stage["at"] for stage in analyses["speed"]["stages"]] == ["simulation", "auto"]
     (tmp_path / "a.yaml").write_text(text)
-    told = subprocess.run([program, "a.yaml"], cwd=tmp_path, capture_output=True, text=True).stdout
+    told = limits.run([program, "a.yaml"], cwd=tmp_path, capture_output=True, text=True).stdout
     assert "in the simulation or the sidecars as the run finds better\n" in told
     assert "in the simulation, then the simulation or the sidecars as the run finds" in told
     # Everything that might cross counts, wherever it begins.

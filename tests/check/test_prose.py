@@ -4,10 +4,10 @@ reports, and its exit status.
 """
 
 import runpy
-import subprocess
 import sys
 from pathlib import Path
 
+import limits
 import pytest
 
 TOOL = Path(__file__).parents[2] / "tools/check_prose.py"
@@ -89,9 +89,9 @@ def test_plain_english_passes(sentence):
 def test_status_and_report(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("All is well.\n", encoding="utf-8")
-    assert subprocess.run([sys.executable, TOOL, page]).returncode == 0
+    assert limits.run([sys.executable, TOOL, page]).returncode == 0
     page.write_text("Fine.\n\nWhoever reads this is warned.\n", encoding="utf-8")
-    done = subprocess.run([sys.executable, TOOL, page], capture_output=True, text=True)
+    done = limits.run([sys.executable, TOOL, page], capture_output=True, text=True)
     assert done.returncode == 1
     assert f"{page}:3: Whoever reads this is warned. …: 'Whoever': name" in done.stdout
 

@@ -5,11 +5,11 @@ has the keys of docs/configuration.md and the parameters that stages describe.""
 import json
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import jsonschema
+import limits
 import pytest
 import yaml
 from pillion.schema import schema_of
@@ -23,7 +23,7 @@ FENCE = re.compile(r"^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def stages_json(build, *folders):
-    done = subprocess.run(
+    done = limits.run(
         [build / "bin/pillion-stages", "--json"],
         env={**os.environ, "PILLION_STAGE_PATH": ":".join(map(str, folders))},
         capture_output=True,
@@ -49,7 +49,7 @@ def faults_of(schema):
 
 def configurations():
     """All YAML of the repository and its documentation that has analyses."""
-    listed = subprocess.run(
+    listed = limits.run(
         ["git", "ls-files", "*.yaml"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     texts = {name: (ROOT / name).read_text(encoding="utf-8") for name in listed.stdout.split()}
@@ -171,7 +171,7 @@ def test_stages_as_json(build):
     assert [p["standard"] for p in histogram["parameters"] if p["name"] == "field"] == [None]
     # The same as for people.
     for name in stages:
-        told = subprocess.run(
+        told = limits.run(
             [build / "bin/pillion-stages", name], capture_output=True, text=True, check=True
         ).stdout
         for parameter in stages[name]["parameters"]:
@@ -181,7 +181,7 @@ def test_stages_as_json(build):
 @pytest.fixture
 def pillion(build, tmp_path):
     def run(*words):
-        return subprocess.run(
+        return limits.run(
             [sys.executable, "-m", "pillion", *map(str, words)],
             cwd=tmp_path,
             env={

@@ -2,8 +2,7 @@
 """What `pillion check` says of spectral meshes: which stages take them, that the others refuse them
 in a sentence with its place, and how many bytes of each element cross to sidecars."""
 
-import subprocess
-
+import limits
 import pytest
 from checking import checker
 
@@ -157,7 +156,7 @@ def test_bytes_of_elements(check, build, tmp_path):
         "xyz": 3 * 8 * 512,  # volumes are worked out from it
     }
     assert {one["per"] for one in crossing.values()} == {"element"}
-    done = subprocess.run(
+    done = limits.run(
         [build / "bin/pillion-check", "checked.yaml"],
         cwd=tmp_path,
         capture_output=True,

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The adapter in a program that is coupled with another one in the same job."""
 
-import subprocess
 from pathlib import Path
 
+import limits
 import pytest
 from conftest import mpirun
 
@@ -15,7 +15,7 @@ SOURCES = HERE.parents[1] / "adapters/code_saturne"
 def program(build, tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("coupled") / "coupled"
     libraries = [f"-L{build / 'lib'}", f"-Wl,-rpath,{build / 'lib'}", "-lpillion_code_saturne"]
-    subprocess.run(
+    limits.run(
         ["mpicc", HERE / "coupled.c", f"-I{SOURCES}", *libraries, "-o", out], check=True, timeout=60
     )
     return out

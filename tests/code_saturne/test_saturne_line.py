@@ -3,15 +3,15 @@
 as code_saturne has it."""
 
 import shlex
-import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 
+import limits
 import pytest
 
 
 def command(build: Path, *words: str):
-    return subprocess.run(
+    return limits.run(
         [build / "bin/pillion-saturne", *words], capture_output=True, text=True, timeout=60
     )
 

@@ -4,14 +4,15 @@ would.
 """
 
 import re
-import subprocess
 from pathlib import Path
+
+import limits
 
 HERE = Path(__file__).parent
 
 
 def run(*words) -> None:
-    done = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=300)
+    done = limits.run(list(map(str, words)), capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

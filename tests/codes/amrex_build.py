@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """AMReX, built once, and test programs over it, built for the Pillion under test."""
 
-import subprocess
 from pathlib import Path
 
+import limits
 from cached_codes import built
 
 HERE = Path(__file__).parent
@@ -22,7 +22,7 @@ def program_of(build: Path, source: str) -> Path:
     words = [f"-I{path}" for path in folders]
     words += [f"-L{build / 'lib'}", "-lpillion", f"-Wl,-rpath,{build / 'lib'}"]
     script = HERE / "build_amrex_program.sh"
-    done = subprocess.run(
+    done = limits.run(
         [script, amrex_of(), HERE / f"{source}.cpp", program, *words],
         capture_output=True,
         text=True,

@@ -9,6 +9,7 @@ import os
 import subprocess
 from pathlib import Path
 
+import limits
 import pytest
 from placements import EVERYTHING
 
@@ -36,7 +37,7 @@ def built(name: str, script: Path, *inputs: Path, limit: float = 1800) -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not done.exists():
             with open(folder / "build.log", "w") as log:
-                result = subprocess.run(
+                result = limits.run(
                     [script, folder], stdout=log, stderr=subprocess.STDOUT, timeout=limit
                 )
             if result.returncode != 0:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs of the program catalyst_meshes under Catalyst with Pillion."""
 
-import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import limits
 from cached_codes import built
 from conftest import mpirun
 from scenes import SidecarJob, new_run
@@ -23,7 +23,7 @@ def build_program(name: str, folder: Path) -> Path:
     install, program = build_catalyst() / "install", folder / name
     flags = [f"-I{install}/include/catalyst-2.0", f"-L{install}/lib", "-lcatalyst"]
     command = ["mpicxx", "-std=c++17", "-O2", HERE / f"{name}.cpp", *flags]
-    subprocess.run([*command, f"-Wl,-rpath,{install}/lib", "-o", program], check=True)
+    limits.run([*command, f"-Wl,-rpath,{install}/lib", "-o", program], check=True, timeout=300)
     return program
 
 

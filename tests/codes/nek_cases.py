@@ -6,10 +6,10 @@ import hashlib
 import os
 import re
 import shutil
-import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import limits
 from cached_codes import built
 from conftest import mpirun
 
@@ -159,7 +159,7 @@ def prepare_inputs(root: Path, folder: Path, case: Case) -> None:
     if not (folder / f"{case.name}.ma2").exists():
         words = f"{case.name}\n0.2\n"
         genmap = root / "Nek5000/bin/genmap"
-        subprocess.run([genmap], cwd=folder, input=words, text=True, check=True, timeout=60)
+        limits.run([genmap], cwd=folder, input=words, text=True, check=True, timeout=60)
 
 
 def make(makenek: Path, root: Path, folder: Path, case: Case) -> None:
@@ -170,8 +170,13 @@ def make(makenek: Path, root: Path, folder: Path, case: Case) -> None:
         "CC": "mpicc",
         "FFLAGS": "-O1",
     }
-    done = subprocess.run(
-        [makenek, case.name], cwd=folder, env=environment, capture_output=True, text=True
+    done = limits.run(
+        [makenek, case.name],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
     )
     assert (folder / "nek5000").exists(), done.stdout + done.stderr
 

@@ -6,9 +6,9 @@ test. Runs of either, in a folder with what Nyx reads.
 import fcntl
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
+import limits
 from cached_codes import built
 from conftest import mpirun
 
@@ -30,7 +30,7 @@ class Nyx:
         self.plain = self._code / "Nyx3d.plain.ex"
         self.program = prefix / "Nyx3d.ex"
         install = ["cmake", "--install", str(build), "--prefix", str(prefix)]
-        subprocess.run(install, check=True, capture_output=True)
+        limits.run(install, check=True, capture_output=True, timeout=300)
         # Programs for several builds of Pillion share a folder.
         with open(self._code / "make.lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -40,7 +40,7 @@ class Nyx:
         objects = self._exec.glob("tmp_build_dir/o/*/nyx_main.o")
         for old in (*objects, *self._exec.glob("*.ex")):
             old.unlink()
-        done = subprocess.run(
+        done = limits.run(
             [self._code / "make.sh", f"PILLION_HOME={prefix}"],
             capture_output=True,
             text=True,

@@ -6,10 +6,10 @@ by `code_saturne run`, with the line that pillion-saturne prints or without it.
 import os
 import re
 import shutil
-import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import limits
 import pytest
 from saturne_mesh import MESHES
 
@@ -197,7 +197,7 @@ class Study:
         self.build, self.folder = build, folder / "study"
         self.environment = environment(build)
         command = ["code_saturne", "create", "-s", "study", "-c", "template"]
-        subprocess.run(command, cwd=folder, env=self.environment, check=True, capture_output=True)
+        limits.run(command, cwd=folder, env=self.environment, check=True, capture_output=True)
 
     def case(self, key: str) -> Path:
         to, case = self.folder / key, CASES[key]
@@ -234,7 +234,7 @@ class Study:
         if text is not None:
             if text:
                 (data / "pillion.yaml").write_text(text)
-            line = subprocess.run([self.build / "bin/pillion-saturne"], capture_output=True)
+            line = limits.run([self.build / "bin/pillion-saturne"], capture_output=True)
             script.write_bytes(line.stdout)
         setup = (data / "setup.xml").read_text()
         if restart is not None:
@@ -244,7 +244,7 @@ class Study:
             setup = re.sub(r"<iterations>\d+", f"<iterations>{steps}", setup)
         (data / f"{name}.xml").write_text(setup)
         command = ["code_saturne", "run", "--id", name, "-n", str(ranks), "--param", f"{name}.xml"]
-        done = subprocess.run(
+        done = limits.run(
             command,
             cwd=case,
             env=self.environment | variables,
@@ -263,5 +263,5 @@ class Study:
 def stored(run: Path, section: str, file: str = "main"):
     """The numbers of a section of a checkpoint, as code_saturne's own tool prints them."""
     command = [TOOL, "-e", "--section", section, "--f-format", "26.17e"]
-    done = subprocess.run([*command, run / "checkpoint" / file], capture_output=True, check=True)
+    done = limits.run([*command, run / "checkpoint" / file], capture_output=True, check=True)
     return [float(number) for number in done.stdout.split()]

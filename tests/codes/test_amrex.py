@@ -3,9 +3,9 @@
 is built from the sources in the folder PILLION_CODES, with PILLION_TEST_ALL only.
 """
 
-import subprocess
 from pathlib import Path
 
+import limits
 import numpy as np
 import pytest
 from amrex_build import amrex_of, program_of
@@ -19,7 +19,7 @@ pytestmark = needs_codes
 
 
 def run(*words) -> str:
-    done = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=900)
+    done = limits.run(list(map(str, words)), capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

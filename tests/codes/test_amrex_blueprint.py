@@ -3,10 +3,10 @@
 of boxes with ghost cells that move at every step, and particles in structs.
 """
 
-import subprocess
 import sys
 from pathlib import Path
 
+import limits
 import numpy as np
 import pytest
 from conftest import mpirun, read_table
@@ -50,7 +50,9 @@ def program(tmp_path_factory) -> Path:
     amrex = built("amrex", HERE / "build_amrex.sh")
     out = tmp_path_factory.mktemp("blueprint") / "amrex_blueprint"
     script = HERE / "build_amrex_blueprint.sh"
-    done = subprocess.run([script, amrex, build_catalyst(), out], capture_output=True, text=True)
+    done = limits.run(
+        [script, amrex, build_catalyst(), out], capture_output=True, text=True, timeout=900
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     return out
 

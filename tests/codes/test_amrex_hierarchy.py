@@ -6,11 +6,11 @@ writes at the same steps: values bit by bit, statistics by NumPy, particles with
 import re
 import signal
 import subprocess
-import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import limits
 import numpy as np
 import pytest
 from amrex_build import program_of
@@ -202,12 +202,10 @@ def test_derived_field_that_an_attached_job_uses(build, program, tmp_path):
     def follow() -> tuple[int, str]:
         """The status and words of the job that attaches, leaves, and then ends the run."""
         with subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as job:
-            deadline = time.monotonic() + 100
-            while not table.exists() and job.poll() is None and time.monotonic() < deadline:
-                time.sleep(0.1)
+            limits.until(lambda: table.exists() or job.poll() is not None, 100, "a table", 0.1)
             if job.poll() is None:
                 job.send_signal(signal.SIGINT)
-            words_of_job = job.communicate(timeout=60)[1]
+            words_of_job = limits.communicate(job, timeout=60)[1]
         (tmp_path / "end").touch()
         return job.returncode, words_of_job
 

@@ -6,10 +6,10 @@ examples.
 import json
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
+import limits
 import numpy as np
 import pytest
 from conftest import launch, mpirun, read_table
@@ -306,7 +306,7 @@ def test_examples_of_catalyst_run_unchanged(build, catalyst, tmp_path):
         PILLION_CONFIGURATION="run.yaml",
         LD_LIBRARY_PATH=catalyst / "install/lib",
     )
-    done = subprocess.run(
+    done = limits.run(
         [catalyst / "examples/about/catalyst_example_about"],
         env={**os.environ, **{k: str(v) for k, v in env.items()}},
         cwd=tmp_path,

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import limits
 import numpy as np
 import pytest
 from conftest import read_table
@@ -114,7 +115,7 @@ def test_field_files_are_the_same_in_other_modes(build, built, tmp_path, mode):
         with subprocess.Popen(words, cwd=run, stderr=subprocess.PIPE, text=True) as sidecar:
             shutil.copytree(folder, run, dirs_exist_ok=True)
             run_case(folder, run, "ethier_pnpn2", SEPARATE.replace("NAME", name), 2)
-            assert sidecar.wait(60) == 0
+            assert limits.wait(sidecar, 60) == 0
         report = json.loads((run / "results/report.json").read_text())
         assert report["sidecars"]["job"] == "separate"
     assert field_files(run) == built.plain_files("ethier_pnpn2")
@@ -131,7 +132,7 @@ def test_nek_starts_from_a_decoded_file(build, built, tmp_path):
     run_case(folder, run, "ethier_pnpn2", HYBRID, 3)
     stored = run / "results/small/fluid_compressed/fluid.000000020.h5"
     words = [build / "bin/pillion", "decode", stored, "--to", run / "back0.f00001"]
-    subprocess.run(words, check=True, timeout=60)
+    limits.run(words, check=True, timeout=60)
     wanted = energy(run / "ethier0.f00002")
     assert energy(run / "back0.f00001") == pytest.approx(wanted, rel=1e-4)
     start_from(run, "ethier", "back0.f00001")
@@ -175,7 +176,7 @@ def test_a_replay_of_field_files_gives_the_tables_of_the_run(build, built, tmp_p
     folder, run = built("ethier_pnpn2"), tmp_path / "run"
     run_case(folder, run, "ethier_pnpn2", LIVE, 2)
     words = ["replay", "--output", "again", *sorted(run.glob("ethier0.f?????")), "pillion.yaml"]
-    subprocess.run([build / "bin/pillion", *words], cwd=run, check=True, timeout=60)
+    limits.run([build / "bin/pillion", *words], cwd=run, check=True, timeout=60)
     for field in ("velocity", "pressure"):
         live = read_table(run / f"results/a/statistics_{field}.csv")
         again = read_table(run / f"again/a/statistics_{field}.csv")

@@ -5,13 +5,12 @@ anything is.
 """
 
 import subprocess
-import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
+import limits
 from conftest import launcher, mpirun
 from frames import Frame, write_frames
 
@@ -85,12 +84,12 @@ class SidecarJob:
         assert self.process.poll() is None, self.log.read_text()
 
     def await_end(self) -> None:
-        assert self.process.wait(60) == 0, self.log.read_text()
+        assert limits.wait(self.process, 60) == 0, self.log.read_text()
 
     def stop(self) -> None:
         if self.process.poll() is None:
             self.process.kill()
-            self.process.wait(10)
+            limits.wait(self.process, 10)
 
 
 def new_run() -> str:
@@ -99,11 +98,7 @@ def new_run() -> str:
 
 
 def wait_for(what, why: str, seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not what():
-        if time.monotonic() > end:
-            pytest.fail(f"waited {seconds} s in vain: {why}")
-        time.sleep(0.01)
+    limits.until(what, seconds, f"waited in vain: {why}", 0.01)
 
 
 def play_beside_sidecars(build, folder: Path, run: str, placement: Placement, play):

@@ -4,6 +4,7 @@ how well their means are known."""
 
 import subprocess
 
+import limits
 import numpy as np
 from frames import Frame
 
@@ -64,6 +65,6 @@ analyses:
 
 def check_command(build, path) -> subprocess.CompletedProcess:
     """What `pillion check` says of a configuration."""
-    return subprocess.run(
+    return limits.run(
         [build / "bin" / "pillion-check", path], capture_output=True, text=True, timeout=30
     )

@@ -4,10 +4,10 @@ what goes wrong there disables the analysis and nothing else. With ParaView and 
 
 import os
 import shutil
-import subprocess
 from functools import cache
 from pathlib import Path
 
+import limits
 import numpy as np
 import pytest
 from frames import Domain, Frame
@@ -25,7 +25,7 @@ def has_paraview() -> bool:
     if not shutil.which("Xvfb") or not Path(python).exists():
         return False
     look = "import importlib.util as u; raise SystemExit(u.find_spec('paraview') is None)"
-    return subprocess.run([python, "-c", look], timeout=60).returncode == 0
+    return limits.run([python, "-c", look], timeout=60).returncode == 0
 
 
 with_paraview = pytest.mark.skipif(
@@ -164,7 +164,7 @@ def check_says(build, folder: Path, text: str, words: str, *options) -> None:
     config = folder / "wrong.yaml"
     config.write_text(text)
     check = [build / "bin" / "pillion-check", config, *options]
-    done = subprocess.run(check, capture_output=True, text=True, timeout=60)
+    done = limits.run(check, capture_output=True, text=True, timeout=60)
     assert done.returncode != 0 and words in done.stdout + done.stderr, done.stdout + done.stderr
 
 

@@ -5,11 +5,11 @@ layer of ghost cells. A script that ends its process ends the sidecars alone. Wi
 Xvfb only."""
 
 import json
-import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import limits
 import numpy as np
 import pytest
 from conftest import mpirun
@@ -138,7 +138,7 @@ class Interrupted:
                 if done:
                     wait_for((folder / "results" / "look" / done).exists, "the script runs")
                     sidecars.process.terminate()
-                self.status = sidecars.process.wait(100)
+                self.status = limits.wait(sidecars.process, 100)
                 self.log = sidecars.log.read_text()
                 others = SidecarJob(build, folder, run, more) if more else None
                 if others:
@@ -381,7 +381,7 @@ fields: {{density: {{mesh: grid, type: float64}}}}
 def test_another_python_in_the_process_is_refused(build, tmp_path):
     """That of a stage in Python, unless it is ParaView's."""
     paraview = ["/usr/bin/python3", "-c", "import sys; print(sys.base_prefix)"]
-    prefix = subprocess.run(paraview, capture_output=True, text=True, check=True).stdout.strip()
+    prefix = limits.run(paraview, capture_output=True, text=True, check=True).stdout.strip()
     if sys.base_prefix == prefix:
         pytest.skip("Pillion was built with ParaView's Python")
     (tmp_path / "look.py").write_text(

@@ -3,10 +3,10 @@
 within the bounds, whatever the values are, also what is no number; and each stream decodes to what
 h5py makes of the same box with the package hdf5plugin."""
 
-import subprocess
 from functools import cache
 
 import h5py
+import limits
 import numpy as np
 import pillion.compressed
 import pytest
@@ -218,7 +218,7 @@ def test_without_the_plugin(build, tmp_path, monkeypatch):
         assert words in said
     assert "pillion.yaml:" in said
     config = tmp_path / "run" / "pillion.yaml"
-    checked = subprocess.run(
+    checked = limits.run(
         [build / "bin/pillion-check", config], capture_output=True, text=True, timeout=60
     )
     line = config.read_text().splitlines().index("      - " + STAGE) + 1

@@ -7,12 +7,12 @@ import os
 import re
 import subprocess
 import sys
-import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import constant_program as program
+import limits
 import numpy as np
 import pytest
 from conftest import read_table
@@ -233,25 +233,27 @@ def test_a_job_that_attaches_later(build, tmp_path):
         "PYTHONPATH": f"{build / 'python'}:{HERE}",
         "PILLION_PYTHON": sys.executable,
     }
+
+    def publications_of_extra() -> int:
+        found = list((tmp_path / "results").rglob("progress-extra*"))
+        return json.loads(found[0].read_text())["publications"] if found else 0
+
     with ThreadPoolExecutor() as pool:
         text = TEXT.replace("output:", f"run: {name}\noutput:") + (
             "analyses: {own: {every: 3 steps, stages: [statistics: {fields: [c]}]}}\n"
         )
         program = pool.submit(run, tmp_path, build, "node", text, "until-stop")
         try:
-            end = time.monotonic() + 60
-            while not (tmp_path / "results/progress.json").exists():
-                assert time.monotonic() < end and not program.done()
-                time.sleep(0.05)
+            shown = tmp_path / "results/progress.json"
+            limits.until(lambda: shown.exists() or program.done(), 60, "progress of the run")
+            assert not program.done()
             attach = [build / "bin/pillion-attach", name, "extra.yaml", "--wait", "60"]
             with subprocess.Popen(attach, cwd=tmp_path, env=env, stderr=subprocess.PIPE) as job:
-                while time.monotonic() < end and job.poll() is None:
-                    time.sleep(0.1)
-                    found = list((tmp_path / "results").rglob("progress-extra*"))
-                    if found and json.loads(found[0].read_text())["publications"] > 12:
-                        break
+                limits.until(
+                    lambda: job.poll() is not None or publications_of_extra() > 12, 60, "12 of them"
+                )
                 (tmp_path / "stop").touch()
-                said = job.communicate(timeout=60)[1].decode()
+                said = limits.communicate(job, timeout=60)[1].decode()
         finally:
             (tmp_path / "stop").touch()
         assert job.returncode == 0, said

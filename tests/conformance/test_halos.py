@@ -8,12 +8,12 @@ import csv
 import itertools
 import json
 import math
-import subprocess
 from collections import deque
 from dataclasses import dataclass
 from functools import cache
 
 import gudhi
+import limits
 import numpy as np
 import pytest
 from conftest import read_table
@@ -408,7 +408,7 @@ def query(build, tree, to, thresholds):
     """What the command finds in a kept tree, one list of rows for each pair of thresholds."""
     asked = [word for pair in thresholds for word in ("--threshold", *map(repr, pair))]
     command = [build / "bin" / "pillion", "query", tree, *asked, "--absolute", "--to", to]
-    subprocess.run([str(word) for word in command], check=True, timeout=60)
+    limits.run([str(word) for word in command], check=True, timeout=60)
     with to.open(encoding="utf-8") as file:
         rows = [{name: float(text) for name, text in row.items()} for row in csv.DictReader(file)]
     return [[r for r in rows if (r["boundary"], r["peak_threshold"]) == p] for p in thresholds]

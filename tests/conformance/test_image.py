@@ -4,10 +4,10 @@ volumes and points against NumPy on the whole field, surfaces against VTK."""
 
 import csv
 import os
-import subprocess
 from functools import cache
 from pathlib import Path
 
+import limits
 import numpy as np
 import pytest
 from datasets import roomy
@@ -401,7 +401,7 @@ def test_what_is_wrong_is_said_at_once(build, tmp_path, told, words):
     config.write_text(
         CATALOGUE + f"analyses: {{a: {{every: 1 steps, stages: [image: {{{told}}}]}}}}\n"
     )
-    done = subprocess.run(
+    done = limits.run(
         [build / "bin" / "pillion-check", config], capture_output=True, text=True, timeout=20
     )
     said = done.stdout + done.stderr

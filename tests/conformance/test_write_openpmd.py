@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Series that the stage `write_openpmd` makes, read by openPMD-api value by value."""
 
-import subprocess
 import sys
 from functools import cache
 
+import limits
 import numpy as np
 import openpmd_api as io
 import pytest
@@ -129,7 +129,7 @@ def test_what_it_says(played):
 def expect_valid(path) -> None:
     """By the standard's own check."""
     words = [sys.executable, "-m", "openpmd_validator.check_h5", "-i", path]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    done = limits.run(words, capture_output=True, text=True, timeout=60, check=False)
     assert "Result: 0 Errors" in done.stdout, done.stdout + done.stderr
 
 

@@ -5,12 +5,12 @@ written, on however many ranks."""
 import json
 import os
 import shutil
-import subprocess
 import sys
 from functools import cache
 
 import h5py
 import hierarchy
+import limits
 import mixed_cells as mixed
 import numpy as np
 import pytest
@@ -169,7 +169,7 @@ def test_paraview_opens_files_for_old_readers(played):
     command = ["timeout", "-k", "5", "60", "xvfb-run", "-a", "pvpython", "-", path]
     # A file, for what is left of a server that hangs would keep a pipe open.
     with open(results / "seen.txt", "w+") as seen:
-        subprocess.run(command, input=script, stdout=seen, text=True, timeout=90, check=True)
+        limits.run(command, input=script, stdout=seen, text=True, timeout=90, check=True)
     density = scene.frames[1]["density"]
     shown = (results / "seen.txt").read_text().splitlines()[0]
     assert shown == str((float(density.min()), float(density.max())))

@@ -6,10 +6,10 @@ of the simulation grow as theory says.
 import csv
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
+import limits
 import numpy as np
 import pytest
 from conftest import read_table
@@ -25,7 +25,7 @@ def output(build, tmp_path_factory):
     command = [ROOT / "tools/run_demo_cosmology.sh", build, folder]
     command += ["cells=32", "box=16", "length=128", "steps=100"]
     environment = {**os.environ, "PYTHON": sys.executable, "RANKS": "2"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240)
+    done = limits.run(command, env=environment, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip().endswith("report.html")
     return folder

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The example's gas, recomputed from its particles and by the cell, and what Pillion sees of it."""
 
-import subprocess
-
+import limits
 import numpy as np
 import pytest
 from conftest import launcher, read_table
@@ -120,7 +119,7 @@ def test_mistakes_are_named(build, tmp_path, setting, message):
     program = build / "miniapps/cosmology/cosmology_noop"
     if not program.exists():
         pytest.skip("miniapps/cosmology was not built: FFTW with MPI was not found")
-    done = subprocess.run(
+    done = limits.run(
         [*launcher(), "-n", "2", program, setting],
         cwd=tmp_path,
         capture_output=True,

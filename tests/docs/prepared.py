@@ -5,8 +5,8 @@ Each function makes one scene, which a page names as `<!-- scene NAME -->`.
 
 import os
 import shutil
-import subprocess
 
+import limits
 import numpy as np
 import pytest
 import yaml
@@ -21,7 +21,7 @@ def _build(typist: Typist):
 
 
 def _type(typist: Typist, *words: str) -> None:
-    done = subprocess.run(words, cwd=typist.folder, env=typist.environment, timeout=120,
+    done = limits.run(words, cwd=typist.folder, env=typist.environment, timeout=120,
                           capture_output=True, text=True)  # fmt: skip
     assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
 

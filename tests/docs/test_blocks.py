@@ -6,8 +6,8 @@ block that says nothing of what it is fails.
 
 import os
 import re
-import subprocess
 
+import limits
 import prepared
 import pytest
 from code_blocks import (
@@ -107,7 +107,7 @@ def test_program_around_block_compiles(block, tmp_path, build):
     compiler = ["mpicc", "-std=c11"] if frame.suffix == ".c" else ["mpicxx", "-std=c++20"]
     flags = ["-Wall", "-Werror", f"-I{ROOT / 'include'}", f"-I{build / 'include'}"]
     flags += [f"-L{build / 'lib'}", f"-L{build}", "-lpillion", "-o", str(tmp_path / "program")]
-    done = subprocess.run([*compiler, str(source), *flags], capture_output=True, text=True,
+    done = limits.run([*compiler, str(source), *flags], capture_output=True, text=True,
                           timeout=120)  # fmt: skip
     assert done.returncode == 0, f"{block.place}\n{done.stderr}"
 
@@ -122,7 +122,7 @@ def test_program_around_fortran_compiles(block, tmp_path, build):
     source = tmp_path / frame.name
     source.write_text(before + block.text + after, encoding="utf-8")
     flags = ["-std=f2018", "-Wall", "-Werror", f"-I{modules}", f"-J{tmp_path}", "-fsyntax-only"]
-    done = subprocess.run(["mpifort", *flags, str(source)], capture_output=True, text=True,
+    done = limits.run(["mpifort", *flags, str(source)], capture_output=True, text=True,
                           timeout=120)  # fmt: skip
     assert done.returncode == 0, f"{block.place}\n{done.stderr}"
 
@@ -139,7 +139,7 @@ def test_configuration_is_accepted(block, tmp_path, build):
             write_file(tmp_path, other)
     (tmp_path / "pillion.yaml").write_text(text, encoding="utf-8")
     typist = Typist(tmp_path, build)
-    done = subprocess.run(["pillion-check", "pillion.yaml"], cwd=tmp_path, env=typist.environment,
+    done = limits.run(["pillion-check", "pillion.yaml"], cwd=tmp_path, env=typist.environment,
                           capture_output=True, text=True, timeout=60)  # fmt: skip
     assert done.returncode == 0, f"{block.place}\n{done.stdout}{done.stderr}\n{text}"
 

@@ -5,11 +5,11 @@ complete, figures are those that are drawn.
 
 import re
 import runpy
-import subprocess
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
+import limits
 import pytest
 from code_blocks import FENCE, PAGES, ROOT
 from sample import make_sample
@@ -97,7 +97,7 @@ def test_every_page_is_in_the_menu():
 def test_the_example_of_reading_a_table_runs(tmp_path):
     (tmp_path / "results").mkdir()
     make_sample(tmp_path / "results")
-    done = subprocess.run(
+    done = limits.run(
         [sys.executable, ROOT / "docs/examples/read_table.py"],
         cwd=tmp_path,
         env={"PYTHONPATH": str(ROOT / "python")},

@@ -6,12 +6,12 @@ and on a telephone, by day and by night. Pictures are kept where PILLION_TEST_PI
 
 import os
 import re
-import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
 
+import limits
 import pytest
 from browser import CHROMIUM, Browser
 from code_blocks import ROOT
@@ -23,7 +23,7 @@ LOADED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link
 @pytest.fixture(scope="module")
 def site(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("docs") / "site"
-    done = subprocess.run(
+    done = limits.run(
         [sys.executable, ROOT / "docs/site/build.py", folder],
         capture_output=True, text=True, timeout=240, env={**os.environ, "NO_COLOR": "1"},
     )  # fmt: skip

@@ -15,6 +15,7 @@ import sys
 import time
 from pathlib import Path
 
+import limits
 from code_blocks import ROOT, Block
 from conftest import launcher
 
@@ -67,7 +68,7 @@ class Typist:
         self.environment |= {"HOME": str(home), "PATH": ":".join(path)}
         self.environment["SKBUILD_BUILD_DIR"] = str(self.folder / "wheel")  # not in the checkout
         make = ["/usr/bin/python3", "-m", "venv", str(home / "pillion")]
-        subprocess.run(make, env=self.environment, check=True, timeout=120)
+        limits.run(make, env=self.environment, check=True, timeout=120)
         self._run(block, ["bash", "-e", "-c", block.text], INSTALLING, ROOT)
 
     def _python(self, block: Block) -> None:
@@ -93,7 +94,7 @@ class Typist:
         process = self._start(["script", "-qec", text.strip(), "/dev/null"], stdin=subprocess.PIPE)
         time.sleep(float(block.said["interrupted"] or 4))
         try:
-            out, _ = process.communicate("\x03", timeout=LIMIT)
+            out, _ = limits.communicate(process, "\x03", timeout=LIMIT)
         except subprocess.TimeoutExpired:
             out = self._end(process)
             raise AssertionError(f"{block.place}: Ctrl-C does not end it\n{out}") from None
@@ -104,7 +105,7 @@ class Typist:
     def _run(self, block: Block, command: list[str], limit=LIMIT, folder=None) -> str:
         process = self._start(command, folder)
         try:
-            out, _ = process.communicate(timeout=limit)
+            out, _ = limits.communicate(process, timeout=limit)
         except subprocess.TimeoutExpired:
             out = self._end(process)
             raise AssertionError(f"{block.place}: no end after {limit} s\n{out}") from None
@@ -125,10 +126,10 @@ class Typist:
 
     def _end(self, process: subprocess.Popen[str]) -> str:
         try:
-            return process.communicate(timeout=30)[0]
+            return limits.communicate(process, timeout=30)[0]
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
-            return process.communicate()[0]
+            return limits.communicate(process, timeout=60)[0]
 
 
 def write_file(folder: Path, block: Block) -> None:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+import limits
 from conftest import launcher
 
 MARK = "PILLION_FAULT_CASE"
@@ -167,7 +168,7 @@ class Case:
     def undisturbed(self):
         """The same run without Pillion; what it leaves is in `expected`."""
         process = self.popen(self.driver("node_driver_noop", 0, "expected"), "noop")
-        if process.wait(LIMIT) != 0:
+        if limits.wait(process, LIMIT) != 0:
             raise PromiseError("the driver without Pillion failed")
 
     # Finding --------------------------------------------------------------------------------------
@@ -208,14 +209,13 @@ class Case:
 
     def await_that(self, what: str, condition, seconds: float = LIMIT) -> bool:
         """Waits until it is so; False if the simulation ended before."""
-        end = time.monotonic() + seconds
-        while not condition():
-            if not self.simulating():
-                return False
-            if time.monotonic() > end:
-                raise PromiseError(f"{what}: not within {seconds} s")
-            time.sleep(0.01)
-        return True
+        try:
+            answer = limits.until(
+                lambda: ("so",) if condition() else not self.simulating(), seconds, what, 0.01
+            )
+        except AssertionError as late:
+            raise PromiseError(late) from None
+        return answer == ("so",)
 
     def await_joined(self, name: str, times: int = 1) -> bool:
         log = self.folder / f"{name}.log"
@@ -256,7 +256,7 @@ class Case:
 
     def await_end(self):
         try:
-            self.simulation.wait(LIMIT)
+            limits.wait(self.simulation, LIMIT)
         except subprocess.TimeoutExpired:
             raise PromiseError(f"the simulation has not ended after {LIMIT} s") from None
         self.lasted = time.monotonic() - self.began
@@ -267,7 +267,7 @@ class Case:
             try:
                 if self.choices.mishap.get("how") == "stop":
                     self.await_or_kill(sidecar_job)
-                sidecar_job.wait(LIMIT / 2)
+                limits.wait(sidecar_job, LIMIT / 2)
             except subprocess.TimeoutExpired:
                 # A launcher that was starved of memory itself may wait for ever, without any rank.
                 if name in self.harmed and not self.attached(name):
@@ -276,16 +276,16 @@ class Case:
                 raise PromiseError(
                     f"'{name}' goes on {LIMIT / 2} s after the end of the run"
                 ) from None
-        end = time.monotonic() + LIMIT / 2
+        end = limits.Limit(LIMIT / 2)
         while self.processes():
-            if time.monotonic() > end:
+            if end.over():
                 raise PromiseError(f"processes are left over: {self.describe(self.processes())}")
             time.sleep(0.02)
 
     def await_or_kill(self, sidecar_job: subprocess.Popen):
         """Sidecars that a stage stops after the end of the simulation would never leave."""
-        end = time.monotonic() + LIMIT / 2
-        while sidecar_job.poll() is None and time.monotonic() < end:
+        end = limits.Limit(LIMIT / 2)
+        while sidecar_job.poll() is None and not end.over():
             if self.happened():
                 self.signal(self.attached("sidecar job"), signal.SIGKILL)
             time.sleep(0.05)
@@ -308,4 +308,4 @@ class Case:
                 os.kill(pid, signal.SIGKILL)
         for process in [self.simulation, *self.sidecar_jobs.values()]:
             if process is not None:
-                process.wait(10)
+                limits.wait(process, 10)

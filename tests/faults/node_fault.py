@@ -10,7 +10,6 @@ and 77 if this machine does not allow it.
 import os
 import resource
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -18,6 +17,9 @@ import traceback
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "python"))
+sys.path.insert(0, str(Path(__file__).parents[1]))
+import cores
+import limits
 import node_checks as checks
 from node_case import Case, PromiseError
 
@@ -185,7 +187,7 @@ def mount(folder: Path, size: str):
         raise NotHereError("no small disk can be mounted here")
     folder.mkdir(parents=True, exist_ok=True)
     command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "none", str(folder)]
-    subprocess.run(command, check=True, timeout=10)
+    limits.run(command, check=True, timeout=10)
 
 
 def disk_full(case: Case):
@@ -328,16 +330,24 @@ NOT_HERE = 77
 ALL_TOLD = 150  # seconds for a case
 
 
-def too_late(*_):
-    raise PromiseError(f"the case has not ended after {ALL_TOLD} s")
+def end_after(seconds: float):
+    """Raises an error in this program when the limit is over."""
+    end = limits.Limit(seconds)
+
+    def look(*_):
+        if end.over():
+            raise PromiseError(f"the case has not ended within {end}")
+        signal.alarm(5)
+
+    signal.signal(signal.SIGALRM, look)
+    signal.alarm(5)
 
 
 def run(build: Path, kind: str, seed: int, folder: Path) -> int:
     case = Case(build, folder, kind, seed)
     case.private = case_is_private()
     try:
-        signal.signal(signal.SIGALRM, too_late)
-        signal.alarm(ALL_TOLD)
+        end_after(ALL_TOLD)
         KINDS[kind](case)
         print(f"{kind} {seed}: {case.choices}", flush=True)
         judge(case, kind)
@@ -347,6 +357,8 @@ def run(build: Path, kind: str, seed: int, folder: Path) -> int:
     except Exception:
         traceback.print_exc(file=sys.stdout)
         tell(case)
+        left = cores.found([folder])
+        print(*cores.keep(left, f"{kind}-{seed}", cores.reports_of(build)), sep="\n")
         print(f"again: {sys.executable} {Path(__file__)} {build} {kind} {seed}")
         return 1
     finally:
@@ -372,7 +384,7 @@ def unsharing() -> list[str]:
     command = ["unshare", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child"]
     for words in (command, [*command, "--map-root-user"]):
         try:
-            done = subprocess.run(
+            done = limits.run(
                 [*words, "mount", "-t", "tmpfs", "none", "/dev/shm"],
                 check=False,
                 capture_output=True,
@@ -389,7 +401,7 @@ def main() -> int:
     build, kind, seed = Path(sys.argv[1]).resolve(), sys.argv[2], int(sys.argv[3])
     if not case_is_private() and (outside := unsharing()):
         environment = {**os.environ, INSIDE: "1"}
-        return subprocess.run(
+        return limits.run(
             [*outside, sys.executable, *sys.argv], check=False, env=environment
         ).returncode
     with tempfile.TemporaryDirectory(prefix="pillion-", dir="/tmp") as name:
@@ -398,7 +410,7 @@ def main() -> int:
                 mount(Path(place), "1g")
         status = run(build, kind, seed, Path(name))
         if case_is_private():
-            subprocess.run(["umount", "-l", name], check=False)
+            limits.run(["umount", "-l", name], check=False)
     return status
 
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import limits
 from conftest import launcher
 
 SIDES = {"network": "ranks: {n}", "node": "per_node: {n}", "separate": "job: separate"}
@@ -95,4 +96,4 @@ def steady_run(
         for process in (simulation, others):
             if process is not None:
                 process.kill()
-                process.wait(timeout=20)
+                limits.wait(process, timeout=20)

@@ -8,6 +8,7 @@ import subprocess
 import time
 import uuid
 
+import limits
 import pytest
 from conftest import launcher
 from faults import GRID
@@ -59,18 +60,18 @@ def attach_to_run(
         **quiet,
     )
     try:
-        end = time.monotonic() + 30
-        while attach.poll() is None and not list((folder / "out").glob("progress-extra*")):
-            assert time.monotonic() < end
-            time.sleep(0.05)
+        shown = (folder / "out").glob
+        limits.until(
+            lambda: attach.poll() is not None or list(shown("progress-extra*")), 30, "it attaches"
+        )
         time.sleep(seconds if attach.poll() is None else 0)
         (folder / "stop").touch()
-        said = attach.communicate(timeout=30)[1]
-        assert [job.wait(timeout=30) for job in jobs] == [0] * len(jobs)
+        said = limits.communicate(attach, timeout=30)[1]
+        assert [limits.wait(job, timeout=30) for job in jobs] == [0] * len(jobs)
     finally:
         for process in (attach, *jobs):
             process.kill()
-            process.wait(timeout=20)
+            limits.wait(process, timeout=20)
     path = folder / "out" / "report-extra.json"
     return attach, said, json.loads(path.read_text()) if path.exists() else None
 

@@ -5,6 +5,7 @@ import statistics
 import time
 from pathlib import Path
 
+import limits
 import pytest
 from conftest import read_table
 from steady import steady_run
@@ -31,14 +32,12 @@ def ticks(pid: int) -> int:
 
 def joined(run, folder: Path, sidecars: int) -> list[int]:
     """The processes of the sidecars, when they have had two publications."""
-    end = time.monotonic() + 30
-    while True:
-        found = run.sidecar_processes()
-        if len(found) == sidecars and list((folder / "out").glob("progress*")):
-            time.sleep(2.5)
-            return run.sidecar_processes()
-        assert time.monotonic() < end
-        time.sleep(0.05)
+    shown = (folder / "out").glob
+    limits.until(
+        lambda: len(run.sidecar_processes()) == sidecars and list(shown("progress*")), 30, "joining"
+    )
+    time.sleep(2.5)
+    return run.sidecar_processes()
 
 
 @pytest.mark.parametrize("sidecars", [1, 2])
@@ -64,9 +63,9 @@ def test_a_sleeping_sidecar_is_awake_soon(build, tmp_path, side):
     """
     options = {"ranks": 1, "sidecars": 1, "steps": 101, "pause": 20}
     with steady_run(build, tmp_path, side, **options) as run:
-        assert run.simulation.wait(timeout=60) == 0
+        assert limits.wait(run.simulation, timeout=60) == 0
         if run.sidecars is not None:
-            assert run.sidecars.wait(timeout=30) == 0
+            assert limits.wait(run.sidecars, timeout=30) == 0
     delays = read_table(tmp_path / "out/a/steady.csv")["delay"]
     assert len(delays) > 90
     print(side, "first byte after", statistics.median(delays))

@@ -6,9 +6,9 @@ import os
 import re
 import signal
 import subprocess
-import time
 from pathlib import Path
 
+import limits
 import pytest
 from conftest import launcher, read_table
 from faults import GRID
@@ -52,14 +52,14 @@ def kill_when(build, folder, config, ranks, ready):
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    end = time.monotonic() + 20
-    while time.monotonic() < end and not ready():
-        time.sleep(0.05)
-    ranks = children_of(process.pid)
+    try:
+        limits.until(ready, 20, "what is waited for before the kill", 0.05)
+    finally:
+        ranks = children_of(process.pid)
+        for rank in ranks:
+            os.kill(rank, signal.SIGKILL)
+        limits.wait(process, timeout=30)
     assert ranks
-    for rank in ranks:
-        os.kill(rank, signal.SIGKILL)
-    process.wait(timeout=30)
     assert not (folder / "out" / "report.json").exists()
 
 

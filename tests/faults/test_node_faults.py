@@ -16,6 +16,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import limits
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -59,10 +60,10 @@ def run_case(build: Path, kind: str, seed: int) -> tuple[int, str]:
     program = Path(__file__).with_name("node_fault.py")
     process = start([sys.executable, program, build, kind, str(seed)])
     try:
-        said, _ = process.communicate(timeout=ALL_TOLD + 30)
+        said, _ = limits.communicate(process, timeout=ALL_TOLD + 30)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
-        said = process.communicate()[0] + f"\n{program} {kind} {seed} hangs"
+        said = limits.communicate(process, timeout=60)[0] + f"\n{program} {kind} {seed} hangs"
     return process.returncode, said
 
 

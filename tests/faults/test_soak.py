@@ -5,6 +5,7 @@ in `make test-faults`, a million."""
 
 import os
 
+import limits
 import pytest
 from conftest import read_table
 from steady import SIDES, steady_run
@@ -27,10 +28,10 @@ def check_is_flat(use: dict[str, int]) -> None:
 def test_nothing_grows(build, tmp_path, side, record_property):
     options = {"ranks": 1, "sidecars": 1, "steps": PUBLICATIONS, "pause": 0}
     with steady_run(build, tmp_path, side, **options) as run:
-        said = run.simulation.communicate(timeout=SECONDS)[0]
+        said = limits.communicate(run.simulation, timeout=SECONDS)[0]
         assert run.simulation.returncode == 0, said
         if run.sidecars is not None:
-            assert run.sidecars.wait(timeout=30) == 0
+            assert limits.wait(run.sidecars, timeout=30) == 0
     words = [line.split() for line in said.splitlines()]
     simulation = {key: int(value) for key, value in (w for w in words if len(w) == 2)}
     attributes = read_table(tmp_path / "out/a/steady.csv").attributes

@@ -10,9 +10,9 @@ import json
 import os
 import signal
 import subprocess
-import time
 import uuid
 
+import limits
 import pytest
 from conftest import launcher
 from faults import GRID
@@ -32,10 +32,7 @@ def rows(folder):
 
 
 def wait_for(holds, what: str, seconds: float = 40):
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, f"{what}: not in {seconds} s"
-        time.sleep(0.02)
+    limits.until(holds, seconds, what)
 
 
 class Run:
@@ -82,7 +79,7 @@ class Run:
     def close(self):
         for job in (self.attached, self.sidecar, self.simulation):
             job.kill()
-            job.communicate(timeout=20)
+            limits.communicate(job, timeout=20)
 
 
 @pytest.mark.parametrize("when_full", ["wait", "skip"])
@@ -100,7 +97,7 @@ def test_copies_of_what_is_lent_have_a_limit(build, tmp_path):
         wait_for(lambda: run.progress("-extra").get("publications", 0) >= 4, "the job works")
         (tmp_path / "stop").touch()
         for job in (run.simulation, run.sidecar, run.attached):
-            assert job.wait(timeout=40) == 0
+            assert limits.wait(job, timeout=40) == 0
     report = json.loads((tmp_path / "out" / "report-extra.json").read_text())
     (a,) = report["analyses"]
     assert a["publications"] >= 4 and a["thinned"] > a["publications"], a
@@ -116,12 +113,12 @@ def run_with_stopped_job(started: Run, when_full: str):
         stopped = run.step()
         wait_for(lambda: run.step() > stopped + 100, "the run continues")
         run.attached.send_signal(signal.SIGCONT)
-        said = run.attached.communicate(timeout=20)[1]
+        said = limits.communicate(run.attached, timeout=20)[1]
         assert run.attached.returncode == 4, said
         assert "the run took its memory back: this job was stopped or too slow" in said
         (tmp_path / "stop").touch()
-        assert run.simulation.wait(timeout=40) == 0
-        assert run.sidecar.wait(timeout=40) == 0
+        assert limits.wait(run.simulation, timeout=40) == 0
+        assert limits.wait(run.sidecar, timeout=40) == 0
 
     report = json.loads((tmp_path / "out" / "report.json").read_text())
     mine = report["analyses"][0]

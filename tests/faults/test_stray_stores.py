@@ -11,6 +11,7 @@ import subprocess
 import time
 import uuid
 
+import limits
 import pytest
 from conftest import launcher
 
@@ -48,7 +49,7 @@ def test_stray_stores_do_not_reach_the_simulation(build, tmp_path, seed):
 
     env = {**os.environ, "PILLION_STAGE_PATH": str(faults / "stages")}
     options = {"cwd": tmp_path, "env": env, "stdin": subprocess.DEVNULL}
-    alone = subprocess.run(command("node_driver_noop", 0, "expected"), timeout=60, **options)
+    alone = limits.run(command("node_driver_noop", 0, "expected"), timeout=60, **options)
     assert alone.returncode == 0
     attach = [str(build / "bin" / "pillion-attach"), run, "--wait", "2"]
     simulation = subprocess.Popen(
@@ -58,17 +59,17 @@ def test_stray_stores_do_not_reach_the_simulation(build, tmp_path, seed):
         start_new_session=True,
         **options,
     )
-    end = time.monotonic() + 60
+    end = limits.Limit(60)
     try:
-        while simulation.poll() is None and time.monotonic() < end:
+        while simulation.poll() is None and not end.over():
             # A wrong word may end the sidecar; the next one carries on.
             with open(tmp_path / "attach.log", "a") as log:
-                subprocess.run(attach, timeout=60, stdout=log, stderr=log, **options)
-        said = simulation.communicate(timeout=20)[0].decode()
+                limits.run(attach, timeout=60, stdout=log, stderr=log, **options)
+        said = limits.communicate(simulation, timeout=20)[0].decode()
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(simulation.pid, signal.SIGKILL)
-        simulation.wait(20)
+        limits.wait(simulation, 20)
     assert simulation.returncode == 0, said
     assert (tmp_path / "state").read_bytes() == (tmp_path / "expected").read_bytes()
     words = sum(map(int, (tmp_path / "stray-words").read_text().split()))

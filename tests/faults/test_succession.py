@@ -8,6 +8,7 @@ import subprocess
 import time
 import uuid
 
+import limits
 import pytest
 from conftest import launcher
 from faults import GRID
@@ -29,10 +30,7 @@ FORMATS = {
 
 
 def wait_for(condition) -> None:
-    end = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
+    limits.until(condition, 20, "what comes before the next job")
 
 
 @pytest.mark.parametrize("seconds", [0.3, 2.5])
@@ -66,7 +64,7 @@ def test_steps_on_disk_stay(build, tmp_path, format, seconds):
         wait_for(told)
         time.sleep(seconds)
         sidecar_jobs[0].kill()
-        sidecar_jobs[0].wait(timeout=20)
+        limits.wait(sidecar_jobs[0], timeout=20)
         before = told()
         sidecar_jobs.append(subprocess.Popen(sidecar_job, **quiet))
         wait_for(lambda: (told() or [0])[-1] > before[-1])
@@ -74,6 +72,6 @@ def test_steps_on_disk_stay(build, tmp_path, format, seconds):
     finally:
         for one in sidecar_jobs:
             one.kill()
-            one.wait(timeout=20)
+            limits.wait(one, timeout=20)
         os.killpg(simulation.pid, signal.SIGKILL)
-        simulation.wait(timeout=20)
+        limits.wait(simulation, timeout=20)

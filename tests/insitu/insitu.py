@@ -10,6 +10,7 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
+import limits
 import pytest
 from conftest import mpirun
 
@@ -103,7 +104,7 @@ class _SidecarJob:
                 self.joined.touch()
 
     def end(self) -> tuple[str, int]:
-        status = self.process.wait(60)
+        status = limits.wait(self.process, 60)
         self.reader.join(10)
         return "".join(self.lines), status
 

@@ -4,9 +4,9 @@ no small part of it. Stages work on noise, which is what takes most."""
 
 import json
 import os
-import subprocess
 import sys
 
+import limits
 import pytest
 from insitu import PROGRAMS, environment, needs_modules
 
@@ -40,12 +40,12 @@ def test_stages_take_what_check_says(build, tmp_path, case):
     }
     (tmp_path / "pillion.yaml").write_text(json.dumps(configuration))
     check = [build / "bin/pillion-check", "pillion.yaml", "--ranks", "1", "--json"]
-    said = subprocess.run(check, cwd=tmp_path, capture_output=True, check=True, timeout=30)
+    said = limits.run(check, cwd=tmp_path, capture_output=True, check=True, timeout=30)
     (node,) = json.loads(said.stdout)["memory"]
     (use,) = node["uses"]
     assert use["origin"] == f"'{stage}' of analysis 'one'"
     run = [sys.executable, PROGRAMS / "measure_memory.py", "pillion.yaml", str(CELLS)]
-    done = subprocess.run(
+    done = limits.run(
         run,
         cwd=tmp_path,
         env={**os.environ, **environment(build)},
@@ -144,7 +144,7 @@ def bytes_that_check_says(build, folder, chains):
     (folder / "one.yaml").write_text(json.dumps(configuration_of(chains)))
     check = [build / "bin/pillion-check", "one.yaml", "--ranks", "1", "--json"]
     said = json.loads(
-        subprocess.run(check, cwd=folder, capture_output=True, check=True, timeout=30).stdout
+        limits.run(check, cwd=folder, capture_output=True, check=True, timeout=30).stdout
     )
     (node,) = said["memory"]
     items = {"atoms": ATOMS, "elements": SIDE**3}
@@ -162,7 +162,7 @@ def test_no_stage_takes_more_than_check_says(build, tmp_path):
     (tmp_path / "pillion.yaml").write_text(json.dumps(configuration_of(CHAINS)))
     numbers = [CELLS, ATOMS, SIDE, *CHAINS]
     run = [sys.executable, PROGRAMS / "measure_all.py", "pillion.yaml", *map(str, numbers)]
-    done = subprocess.run(
+    done = limits.run(
         run,
         cwd=tmp_path,
         env={**os.environ, **environment(build)},

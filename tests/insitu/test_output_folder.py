@@ -8,9 +8,9 @@ import os
 import re
 import subprocess
 import sys
-import time
 
 import h5py
+import limits
 import pillion
 import pytest
 from conftest import read_table
@@ -131,7 +131,7 @@ def test_what_the_configuration_says_of_earlier_results(run, build, tmp_path):
     run("output: {path: out, if_exists: refuse}\n", analyses=only)
     before = {name: (tmp_path / "out" / name).read_bytes() for name in files(tmp_path / "out")}
     done = run("output: {path: out, if_exists: refuse}\n", analyses=only, check=False)
-    checked = subprocess.run(
+    checked = limits.run(
         [build / "bin/pillion-check", "run.yaml"], cwd=tmp_path, capture_output=True, text=True
     )
     assert (done.returncode, checked.returncode) == (1, 1)
@@ -154,9 +154,7 @@ def begin_and_wait(build, folder):
     program = subprocess.Popen(
         [sys.executable, "program.py", wait], cwd=folder, env={**os.environ, **environment(build)}
     )
-    begun = time.monotonic()
-    while not (folder / "there").exists() and time.monotonic() - begun < 30:
-        time.sleep(0.02)
+    limits.until((folder / "there").exists, 30, "the program opens its session")
     return program
 
 
@@ -173,7 +171,7 @@ def test_two_live_runs(run, build, tmp_path):
         assert f"run {id_} (process {first.pid} on host " in second.stderr
         assert (tmp_path / "results/.pillion-run").read_text() == marker
         (tmp_path / "on").touch()
-        assert first.wait(30) == 0
+        assert limits.wait(first, 30) == 0
     finally:
         first.kill()
     assert said(tmp_path / "results")["run"]["id"] == id_
@@ -181,7 +179,7 @@ def test_two_live_runs(run, build, tmp_path):
     (tmp_path / "run.yaml").write_text(HEAD + ANALYSES)
     killed = begin_and_wait(build, tmp_path)
     killed.kill()
-    killed.wait(10)
+    limits.wait(killed, 10)
     run()
     assert sorted(p.name for p in tmp_path.glob("results.*")) == ["results.001"]
 

@@ -2,10 +2,10 @@
 """The session of a simulation in Python: what may be shared, what is refused, its ends."""
 
 import json
-import subprocess
 import sys
 from importlib.util import find_spec
 
+import limits
 import numpy as np
 import pytest
 from conftest import mpirun, read_table
@@ -281,7 +281,7 @@ def test_two_sessions_in_one_process(build, tmp_path):
 @pytest.mark.skipif(find_spec("ruff") is None, reason="there is no ruff")
 def test_stubs_are_those_of_the_modules(build):
     tool = PROGRAMS.parents[2] / "tools/make_stubs.py"
-    done = subprocess.run([sys.executable, tool, build, "--check"], timeout=120)
+    done = limits.run([sys.executable, tool, build, "--check"], timeout=120)
     assert done.returncode == 0
 
 

@@ -2,6 +2,7 @@
 # Run by ctest (see CMakeLists.txt): every command must succeed, and the installed files must be all
 # that the consumer needs.
 set(prefix ${work}/prefix)
+string(REPLACE "," ";" launch "${launch}")
 file(REMOVE_RECURSE ${work})
 file(MAKE_DIRECTORY ${work})
 

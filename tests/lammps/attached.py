@@ -5,12 +5,11 @@ fast anything is.
 """
 
 import subprocess
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
+import limits
 from lammps_runs import lmp
 
 WORD = "word.txt"
@@ -34,11 +33,7 @@ def say(folder: Path, word: str) -> None:
 
 
 def wait_for(what, why: str, seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not what():
-        if time.monotonic() > end:
-            pytest.fail(f"waited {seconds} s in vain: {why}")
-        time.sleep(0.02)
+    limits.until(what, seconds, f"waited in vain: {why}")
 
 
 @contextmanager
@@ -69,7 +64,7 @@ class Attached:
         assert self.process.poll() is None, self.said()
 
     def await_end(self) -> None:
-        assert self.process.wait(60) == 0, self.said()
+        assert limits.wait(self.process, 60) == 0, self.said()
 
     def said(self) -> str:
         return self.log.read_text()

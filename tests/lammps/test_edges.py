@@ -4,8 +4,8 @@ a box that changes its size, a group of atoms, run commands that begin where the
 """
 
 import json
-import subprocess
 
+import limits
 import numpy as np
 import pytest
 from conftest import read_table
@@ -124,7 +124,7 @@ def test_no_step_is_offered_twice(build, tmp_path):
     assert read_table(tmp_path / "results/all/rdf.csv").attributes["frames"] == 6
     # The run leaves its fields for checks of the next configuration.
     words = [build / "bin/pillion", "check", "--catalogue", "results/catalogue.yaml"]
-    subprocess.run([*words, "pillion.yaml"], cwd=tmp_path, timeout=60, check=True)
+    limits.run([*words, "pillion.yaml"], cwd=tmp_path, timeout=60, check=True)
 
 
 def test_the_fix_can_be_taken_away_and_put_back(build, tmp_path):

@@ -7,9 +7,9 @@ any one of the precautions that BROKEN_... takes away. Larger sizes with PILLION
 import os
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
+import limits
 import pytest
 import verified
 
@@ -105,7 +105,7 @@ BROKEN = {
 
 def run(command: list[str], folder: Path, seconds: float) -> str:
     """Standard output of a program that must succeed."""
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=seconds)
+    done = limits.run(command, cwd=folder, capture_output=True, text=True, timeout=seconds)
     assert done.returncode == 0, f"{' '.join(command)}:\n{done.stdout}\n{done.stderr}"
     return done.stdout
 

@@ -20,6 +20,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import limits
+
 ROOT = Path(__file__).resolve().parents[2]
 COPY = ROOT / "build/mutants/source"
 BUILD = COPY / "build/mutants"
@@ -74,7 +77,6 @@ def read_mutants() -> list[Mutant]:
 
 
 def launcher() -> list[str]:
-    sys.path.insert(0, str(ROOT / "tests"))
     import conftest
 
     return list(conftest.launcher())
@@ -82,7 +84,7 @@ def launcher() -> list[str]:
 
 def update_copy() -> None:
     """Files that have not changed keep their times, so they are not compiled again."""
-    listed = subprocess.run(
+    listed = limits.run(
         ["git", "ls-files", "-co", "--exclude-standard", "-z"],
         cwd=ROOT, capture_output=True, text=True, check=True,
     ).stdout  # fmt: skip
@@ -102,7 +104,7 @@ def update_copy() -> None:
 def compile_copy(targets: set[str]) -> str:
     """What the compiler said, if it failed."""
     command = ["cmake", "--build", str(BUILD), "--target", *sorted(targets)]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = limits.run(command, capture_output=True, text=True, timeout=3600)
     return "" if done.returncode == 0 else done.stdout[-3000:] + done.stderr
 
 
@@ -120,12 +122,12 @@ def fails(mutant: Mutant) -> tuple[bool, str]:
         start_new_session=True,
     )
     try:
-        said, _ = process.communicate(timeout=mutant.limit)
+        said, _ = limits.communicate(process, timeout=mutant.limit)
     except subprocess.TimeoutExpired:
         said = f"no end after {mutant.limit} s"
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    limits.wait(process, timeout=60)
     return process.returncode != 0, said
 
 
@@ -159,7 +161,7 @@ def main(words: list[str]) -> int:
     mutants = [m for m in read_mutants() if not words or any(w in m.safeguard for w in words)]
     update_copy()
     configure = ["cmake", "--preset", "mutants", f"-DPython_EXECUTABLE={sys.executable}"]
-    done = subprocess.run(configure, cwd=COPY, capture_output=True, text=True)
+    done = limits.run(configure, cwd=COPY, capture_output=True, text=True, timeout=600)
     said = done.stderr if done.returncode != 0 else ""
     said = said or compile_copy({target for mutant in mutants for target in mutant.targets})
     if said:

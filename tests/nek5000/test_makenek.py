@@ -3,8 +3,9 @@
 says what is missing."""
 
 import os
-import subprocess
 from pathlib import Path
+
+import limits
 
 MAKENEK = """#!/bin/bash
 touch SIZE
@@ -18,7 +19,7 @@ make -s nek5000 > made
 
 def makenek(build: Path, folder: Path, *words: str, **environment: str):
     inherited = {k: v for k, v in os.environ.items() if k not in ("NEK_SOURCE_ROOT", "MPI")}
-    return subprocess.run(
+    return limits.run(
         [build / "bin/pillion-makenek", *words],
         cwd=folder,
         env=inherited | environment,

@@ -5,8 +5,8 @@ as a rankfile says that `pillion plan` has written.
 
 import os
 import shutil
-import subprocess
 
+import limits
 import numpy as np
 import placed_runs
 import pytest
@@ -88,7 +88,7 @@ def test_a_rankfile_binds_as_planned(build, tmp_path, spread):
     asked = f"per_node: 1, mapping: {spread}, when_full: wait"
     words = placed_runs.prepared(tmp_path, ranks, asked, 1)
     starter = [launcher()[0], "--allow-run-as-root", "-n", str(ranks), "--rankfile", "rankfile"]
-    done = subprocess.run(
+    done = limits.run(
         [*starter, *words],
         cwd=tmp_path,
         env=os.environ | placed_runs.environment(build),
@@ -110,6 +110,6 @@ def test_lstopo_writes_what_plans_read(tmp_path):
         pytest.skip("no lstopo")
     file = tmp_path / "node.xml"
     words = [lstopo, "-i", "package:2 numa:4 l3:4 core:4 pu:2", "--of", "xml", str(file)]
-    subprocess.run(words, check=True, timeout=60)
+    limits.run(words, check=True, timeout=60)
     found = machine(f"3 nodes of {file}")
     assert (found.nodes, found.cores, found.node.domains, found.node.packages) == (3, 128, 8, 2)

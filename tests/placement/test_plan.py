@@ -13,6 +13,7 @@ from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 
+import limits
 import placed_runs
 import pytest
 from pillion.errors import Error
@@ -165,7 +166,7 @@ def test_mpich_binds_as_planned(tmp_path):
     # In one piece, or hydra may mix what ranks say.
     words = "os.environ['PMI_RANK'], *map(str, os.sched_getaffinity(0))"
     tell = f"import os; os.write(1, (' '.join([{words}]) + '\\n').encode())"
-    done = subprocess.run(
+    done = limits.run(
         [HYDRA, "-launcher", "fork", *command.split(), placed_runs.PYTHON, "-c", tell],
         cwd=tmp_path,
         capture_output=True,
@@ -245,7 +246,7 @@ def test_what_is_no_machine_is_refused(text, advice):
 
 def pillion(*words, cwd: Path) -> subprocess.CompletedProcess:
     command = [placed_runs.BUILD.resolve() / "bin/pillion", "plan", *words]
-    return subprocess.run(
+    return limits.run(
         [str(word) for word in command], cwd=cwd, capture_output=True, text=True, timeout=60
     )
 
@@ -328,4 +329,4 @@ def test_plans_need_no_mpi(tmp_path):
         "assert not any('mpi' in line for line in open('/proc/self/maps'))"
     )
     env = os.environ | {"PYTHONPATH": str(placed_runs.BUILD.resolve() / "python")}
-    subprocess.run([placed_runs.PYTHON, "-c", code], check=True, env=env, timeout=60)
+    limits.run([placed_runs.PYTHON, "-c", code], check=True, env=env, timeout=60)

@@ -9,8 +9,9 @@ import os
 import select
 import shutil
 import subprocess
-import time
 from pathlib import Path
+
+import limits
 
 CHROMIUM = shutil.which("chromium")
 TOLD = "JSON.stringify(document.documentElement.dataset)"  # what the page says of itself
@@ -58,10 +59,10 @@ class Browser:
     def __exit__(self, *_):
         self._process.terminate()
         try:
-            self._process.wait(20)
+            limits.wait(self._process, 20)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            self._process.wait()
+            limits.wait(self._process, timeout=60)
         os.close(self._out)
         os.close(self._in)
 
@@ -100,10 +101,9 @@ class Browser:
 
     def until(self, expression, seconds=20):
         """Waits until an expression is true."""
-        end = time.monotonic() + seconds
-        while not self.ask(expression):
-            assert time.monotonic() < end, f"never: {expression}; {self.ask(TOLD)}"
-            time.sleep(0.02)
+        limits.until(
+            lambda: self.ask(expression), seconds, lambda: f"{expression}; {self.ask(TOLD)}"
+        )
 
     def key(self, key):
         text = {"text": key} if len(key) == 1 else {}

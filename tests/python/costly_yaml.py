@@ -4,9 +4,10 @@ refusal; and a measure of what a command takes.
 """
 
 import json
-import subprocess
 import sys
 from dataclasses import dataclass
+
+import limits
 
 # A small process starts the command: a child's peak memory includes its parent's at the fork.
 _MEASURED = """
@@ -32,7 +33,7 @@ class Cost:
 
 def cost_of(command, folder) -> Cost:
     measured = [sys.executable, "-c", _MEASURED, *map(str, command)]
-    done = subprocess.run(measured, cwd=folder, capture_output=True, timeout=60, check=True)
+    done = limits.run(measured, cwd=folder, capture_output=True, timeout=60, check=True)
     return Cost(*json.loads(done.stdout))
 
 

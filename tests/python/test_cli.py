@@ -2,10 +2,10 @@
 """The command as a shell sees it: output, messages, exit status."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
+import limits
 import numpy as np
 import pytest
 from sample import make_sample, table_text
@@ -19,7 +19,7 @@ def sample(tmp_path):
 
 
 def pillion(*arguments):
-    return subprocess.run(
+    return limits.run(
         [sys.executable, "-m", "pillion", *map(str, arguments)],
         env={**os.environ, "PYTHONPATH": str(PACKAGE)},
         capture_output=True,

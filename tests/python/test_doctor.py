@@ -3,9 +3,9 @@
 
 import os
 import stat
-import subprocess
 import sys
 
+import limits
 import pytest
 from pillion.command import doctor
 from pillion.command.doctor import Verdict
@@ -65,11 +65,11 @@ def test_this_machine(build, tmp_path):
     """Whoever runs these tests has all that is needed; and with a launcher that is not there."""
     command = [build / "bin/pillion", "doctor"]
     environment = {**os.environ, "PILLION_PYTHON": sys.executable}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    done = limits.run(command, env=environment, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     assert "statistics" in done.stdout
     environment["MPIEXEC"] = str(tmp_path / "none")
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    done = limits.run(command, env=environment, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
     assert "missing  MPI launcher" in done.stdout
 
@@ -94,7 +94,7 @@ def test_a_command_whose_package_is_missing(tmp_path, package, words):
     raising = f"raise ModuleNotFoundError('no', name='{package}')\n"
     (tmp_path / f"{package}.py").write_text(raising)
     path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", ""), *sys.path])
-    done = subprocess.run(
+    done = limits.run(
         [sys.executable, "-m", "pillion", *words],
         env=os.environ | {"PYTHONPATH": path},
         cwd=tmp_path,

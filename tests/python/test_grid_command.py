@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import limits
 import pytest
 from pillion.command import main
 
@@ -40,7 +41,7 @@ def printed(pillion):
 
 
 def in_a_shell(*arguments, path=""):
-    return subprocess.run(
+    return limits.run(
         [sys.executable, "-m", "pillion", *map(str, arguments)],
         env={**os.environ, "PYTHONPATH": f"{path}:{PACKAGE}" if path else str(PACKAGE)},
         capture_output=True,

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The IDX reader against datasets written sample by sample, and against ones that are broken."""
 
-import subprocess
 import sys
 import zlib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import limits
 import numpy as np
 import pillion.idx
 import pytest
@@ -352,7 +352,7 @@ def test_the_example_of_the_docs_runs(tmp_path):
     values = random_field(1, (8, 8, 8, 1), "float64", 1)
     path = write_dataset(folder, "gas", {0: [values], 7: [values]}, **ABOUT, steps="t%03d/ (0,7,7)")
     path.write_text(path.read_text().replace("f0 ", "density "))
-    done = subprocess.run(
+    done = limits.run(
         [sys.executable, ROOT / "docs/examples/read_dataset.py"],
         cwd=tmp_path,
         env={"PYTHONPATH": str(PACKAGE)},

@@ -2,12 +2,12 @@
 """What OpenVisus writes is read here: every sample of every level."""
 
 import json
-import subprocess
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import idx_writer
+import limits
 import numpy as np
 import pillion.idx
 import pytest
@@ -78,7 +78,7 @@ def written(tmp_path_factory):
         for case in CASES
     ]
     (folder / "cases.json").write_text(json.dumps(cases))
-    done = subprocess.run(
+    done = limits.run(
         [sys.executable, WRITER, folder, folder / "cases.json"],
         capture_output=True,
         text=True,

@@ -4,9 +4,9 @@ lines.
 """
 
 import shlex
-import subprocess
 import time
 
+import limits
 import pytest
 from costly_yaml import COSTLY
 from pillion.advise.placement import Chains
@@ -136,7 +136,7 @@ def test_a_shell_deals_programs_to_ranks_under_srun():
     assert made.simulation[:4] == ("srun", "--cpu-bind=cores", "-n", "7")
     script = made.simulation[4:]
     said = [
-        subprocess.run(script, env={"SLURM_PROCID": str(r)}, capture_output=True, text=True).stdout
+        limits.run(script, env={"SLURM_PROCID": str(r)}, capture_output=True, text=True).stdout
         for r in range(7)
     ]
     assert said == ["a b\n"] * 3 + ["c\n"] * 2 + ["$d\n"] * 2
@@ -156,7 +156,7 @@ def test_sidecars_in_a_job_of_their_own():
 def test_lines_can_be_given_to_a_shell():
     made = plan(TWO, program="printf '%s|' 'a b' '$HOME'", settings={"n": "1", "x": "it's"})
     runs = 'mpirun() { printf \'%s\\n\' "$@" "$PILLION_SET"; }\n' + made.lines()[0]
-    done = subprocess.run(["bash", "-c", runs], capture_output=True, text=True, check=True)
+    done = limits.run(["bash", "-c", runs], capture_output=True, text=True, check=True)
     assert done.stdout.endswith("%s|\na b\n$HOME\nn=1\nx=it's\n")
     assert [text.split()[-1] for text in plan(SEPARATE).lines()] == ["&", "60", "wait"]
 

@@ -2,11 +2,11 @@
 """The command `pillion` in the build's bin folder: what it does itself, and what it hands on."""
 
 import os
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
+import limits
 import pytest
 from sample import make_sample
 
@@ -14,7 +14,7 @@ from sample import make_sample
 @pytest.fixture
 def pillion(build, tmp_path):
     def run(*arguments, program=build / "bin/pillion", **environment):
-        return subprocess.run(
+        return limits.run(
             [program, *map(str, arguments)],
             env={**os.environ, "PILLION_PYTHON": sys.executable, **environment},
             cwd=tmp_path,
@@ -54,7 +54,7 @@ def test_programs_of_a_package(build):
         where, function = project["scripts"][name].split(":")
         assert where == "pillion.programs"
         assert (build / "bin" / name).exists(), name
-    done = subprocess.run(
+    done = limits.run(
         [sys.executable, "-c", f"{start}p.{function}()", "somewhere/pillion-attach", "--help"],
         env=os.environ | {"PILLION_BIN": str(build / "bin"), "PYTHONPATH": str(build / "python")},
         capture_output=True,

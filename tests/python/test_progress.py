@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import limits
 import pytest
 from pillion.errors import Error
 from pillion.progress import State, find_runs, process_start, read_parts, read_progress, state_of
@@ -78,7 +79,7 @@ def test_who_says_that_it_runs_may_be_gone(tmp_path):
     child.kill()
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
     assert state_of(read) is State.GONE  # a zombie does not run
-    child.wait()
+    limits.wait(child, timeout=60)
     assert state_of(read) is State.GONE
     # The number was given to somebody else.
     again = progress(pid_started=process_start(os.getpid()) - 1)

@@ -2,10 +2,10 @@
 """The public names of the package: what type checkers see of them, and that they are there."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
+import limits
 import pillion
 import pytest
 
@@ -47,7 +47,7 @@ def said(tmp_path_factory) -> dict[str, list[str]]:
     programs = {"use": USE, "wrong": WRONG}
     for name, text in programs.items():
         (folder / f"{name}.py").write_text(text)
-    done = subprocess.run(
+    done = limits.run(
         [sys.executable, "-m", "mypy", "--strict", "--ignore-missing-imports", *folder.iterdir()],
         env={**os.environ, "MYPYPATH": str(PACKAGE)},
         cwd=folder,

@@ -6,12 +6,12 @@ and how few files are opened for that.
 import io
 import json
 import os
-import subprocess
 import sys
 import threading
 import time
 from pathlib import Path
 
+import limits
 import numpy as np
 import pillion
 import pytest
@@ -221,7 +221,7 @@ def test_nothing_heavy_is_imported_before_it_is_used(tmp_path):
         "assert not heavy & {*sys.modules}, heavy & {*sys.modules}; r['motion/msd']; "
         "assert not {'h5py', 'matplotlib'} & {*sys.modules}; print(type(r['motion/msd']))"
     )
-    done = subprocess.run(
+    done = limits.run(
         [sys.executable, "-c", code],
         env={"PYTHONPATH": str(PACKAGE)},
         capture_output=True,
@@ -257,7 +257,7 @@ def test_progress(tmp_path):
     assert not results.has_ended, "sidecars may still write"
     progress(tmp_path, "ended", role="sidecars")
     assert results.has_ended and "the run ended, step 40" in repr(results)
-    done = subprocess.run(["true"], check=True)
+    done = limits.run(["true"], check=True)
     assert done.returncode == 0
     progress(tmp_path, "running", pid=2**22 - 1)
     assert results.has_ended and "ended without a word" in repr(results)

@@ -5,7 +5,6 @@ after that, and what one does with them.
 
 import json
 import os
-import subprocess
 import sys
 import threading
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import cosmic_web
 import idx_writer
+import limits
 import numpy as np
 import pillion.idx
 import pytest
@@ -39,7 +39,7 @@ def openvisus(folder, name, header, fields, arrays):
     (folder / "cases.json").write_text(json.dumps([case]))
     writer = Path(__file__).with_name("openvisus_writer.py")
     command = [sys.executable, writer, folder, folder / "cases.json"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    done = limits.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return folder / f"{name}.idx"
 

@@ -8,8 +8,10 @@ import signal
 import socket
 from contextlib import ExitStack
 
+import limits
 import pillion.idx
 import pytest
+from limits import limit
 from pillion.view.server import MOST_CONNECTIONS, Server
 from view_sample import SLICE, arrays, ask, command, served, write
 
@@ -70,7 +72,9 @@ def test_odd_requests_without_the_token_are_refused_without_a_traceback(
     server, line, capfd, monkeypatch
 ):
     monkeypatch.setattr("pillion.view.server.UNKNOWN_SECONDS", 1e6)  # it hangs up at once
-    with socket.create_connection(("127.0.0.1", server.server_port), timeout=10) as connection:
+    with socket.create_connection(
+        ("127.0.0.1", server.server_port), timeout=limit(10)
+    ) as connection:
         head = f"{line.format(server.token)}\r\nHost: 127.0.0.1:{server.server_port}\r\n\r\n"
         connection.sendall(head.encode("latin-1"))
         answer = b"".join(iter(lambda: connection.recv(4096), b""))  # it hangs up
@@ -83,7 +87,7 @@ def connect():
     """Makes connections to a server that end with the test."""
     with ExitStack() as stack:
         yield lambda server: stack.enter_context(
-            socket.create_connection(("127.0.0.1", server.server_port), timeout=20)
+            socket.create_connection(("127.0.0.1", server.server_port), timeout=limit(20))
         )
 
 
@@ -104,7 +108,7 @@ def test_connections_that_show_no_token_are_few(tmp_path, monkeypatch, connect):
 def test_connections_that_show_no_token_do_not_stay(tmp_path, monkeypatch, connect):
     monkeypatch.setattr("pillion.view.server.UNKNOWN_SECONDS", 0.5)
     with served(write(tmp_path)) as server:
-        welcome = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=20)
+        welcome = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=limit(20))
         welcome.request("GET", f"/{server.token}/dataset")
         assert welcome.getresponse().read()
         stranger = connect(server)
@@ -153,7 +157,7 @@ def test_it_listens_on_the_loopback_interface_only(server):
     others = {"127.0.0.2", socket.gethostbyname(socket.gethostname())} - {"127.0.0.1"}
     for other in others:
         with pytest.raises(ConnectionRefusedError):
-            socket.create_connection((other, server.server_port), timeout=5)
+            socket.create_connection((other, server.server_port), timeout=limit(5))
 
 
 def test_the_page_fetches_nothing_from_elsewhere(server):
@@ -208,11 +212,11 @@ def test_the_command(tmp_path, number):
         url = process.stdout.readline().strip()
         match = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/([\w-]+)/", url)
         assert match, url
-        connection = http.client.HTTPConnection("127.0.0.1", int(match[1]), timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", int(match[1]), timeout=limit(20))
         connection.request("GET", f"/{match[2]}/dataset")
         assert json.loads(connection.getresponse().read())["name"] == "d.idx"
         process.send_signal(number)
-        out, err = process.communicate(timeout=20)  # though the connection is still open
+        out, err = limits.communicate(process, timeout=20)  # though the connection is still open
         assert (process.returncode, out, err) == (0, "", "")
 
 
@@ -222,7 +226,7 @@ def test_a_port_of_ones_own(tmp_path):
         taken.listen()
         port = taken.getsockname()[1]
         with command(write(tmp_path), "--port", port) as process:
-            _, err = process.communicate(timeout=20)
+            _, err = limits.communicate(process, timeout=20)
             assert process.returncode == 1
             assert err.startswith(f"pillion: cannot listen on port {port} of 127.0.0.1: ")
     with command(tmp_path / "d.idx", "--port", port) as process:
@@ -233,7 +237,7 @@ def test_what_is_no_dataset(tmp_path):
     (tmp_path / "x.idx").write_text("hello")
     for name, why in (("x.idx", "it has no (version)"), ("none.idx", "No such file")):
         with command(tmp_path / name) as process:
-            _, err = process.communicate(timeout=20)
+            _, err = limits.communicate(process, timeout=20)
             assert process.returncode == 1
             assert err.startswith("pillion: cannot read") and why in err
             assert "Traceback" not in err

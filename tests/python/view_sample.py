@@ -8,9 +8,11 @@ import sys
 import threading
 from contextlib import contextmanager
 
+import limits
 import pillion.idx
 from conftest import PACKAGE
 from idx_writer import write_dataset
+from limits import limit
 from openvisus_writer import random_field
 from pillion.view.server import Server
 
@@ -50,7 +52,7 @@ def served(path):
 
 
 def ask(server, path, host=None, method="GET"):
-    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=limit(20))
     headers = {} if host is None else {"Host": host}
     connection.request(method, path, headers=headers)
     answer = connection.getresponse()
@@ -73,4 +75,4 @@ def command(*arguments):
         yield process
     finally:
         process.kill()
-        process.wait()
+        limits.wait(process, timeout=60)

@@ -2,10 +2,10 @@
 """Runs `pillion replay`, writes files that it reads with NumPy and h5py, and compares products."""
 
 import os
-import subprocess
 from pathlib import Path
 
 import h5py
+import limits
 import numpy as np
 import pytest
 from conftest import mpirun, read_table
@@ -16,7 +16,7 @@ def replay(build: Path, folder: Path, ranks: int, *words, check: bool = True, en
     words = (build / "bin" / "pillion", "replay", *words)
     if ranks > 1:
         return mpirun(ranks, *words, cwd=folder, check=check, env=env, timeout=90)
-    done = subprocess.run(
+    done = limits.run(
         [str(word) for word in words],
         cwd=folder,
         capture_output=True,

@@ -3,9 +3,9 @@
 
 import json
 import re
-import subprocess
 
 import h5py
+import limits
 import numpy as np
 import pytest
 from conftest import read_table
@@ -33,7 +33,7 @@ def prepare(folder, steps, sidecars="{}", every="1 steps"):
 
 def pillion(build, folder, *words):
     command = [str(word) for word in (build / "bin/pillion", *words)]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
+    return limits.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
 
 
 def test_ranks_are_started(build, tmp_path):

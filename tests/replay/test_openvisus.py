@@ -3,10 +3,10 @@
 order in blocks, their compression, the box and the type."""
 
 import json
-import subprocess
 import sys
 
 import idx_writer
+import limits
 import numpy as np
 import openvisus_writer
 import pytest
@@ -59,7 +59,7 @@ def written(tmp_path_factory):
                       "fields": fields, "steps": STEPS})  # fmt: skip
     (folder / "cases.json").write_text(json.dumps(cases))
     command = [sys.executable, WRITER, folder, folder / "cases.json"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = limits.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
 

@@ -6,6 +6,7 @@ products tell one story in the end.
 import re
 import subprocess
 
+import limits
 import numpy as np
 import OpenVisus
 import pillion
@@ -60,10 +61,10 @@ def watched(build, tmp_path_factory):
             assert last.sum() == 16**3, "a step that is seen is whole"
             assert np.isfinite(found["time"].values).all()
             seen.append((found.sizes["step"], process.poll() is None))
-        assert process.wait(timeout=60) == 0, (folder / "log").read_text()
+        assert limits.wait(process, timeout=60) == 0, (folder / "log").read_text()
     finally:
         process.kill()
-        process.wait()
+        limits.wait(process, timeout=60)
     return results, seen
 
 

@@ -8,6 +8,7 @@ import io
 import os
 from pathlib import Path
 
+import limits
 import matplotlib.image
 import nbformat
 import pytest
@@ -37,7 +38,7 @@ def executed(build, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         for name, value in told.items():
             patch.setenv(name, value)
-        NotebookClient(notebook, timeout=240, resources=where).execute()
+        NotebookClient(notebook, timeout=limits.limit(240), resources=where).execute()
     return notebook
 
 

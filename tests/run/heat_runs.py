@@ -7,11 +7,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import limits
 from conftest import PACKAGE, launcher
 from pillion.progress import Progress, read_progress
 
@@ -54,7 +54,7 @@ def pillion(build: Path, *words, **environment) -> tuple[list[str], dict[str, st
 
 def run_pillion(build: Path, *words, cwd=None, timeout=90, **environment):
     command, told = pillion(build, *words, **environment)
-    return subprocess.run(
+    return limits.run(
         command, env=told, cwd=cwd, capture_output=True, text=True, timeout=timeout,
         stdin=subprocess.DEVNULL,
     )  # fmt: skip
@@ -79,10 +79,10 @@ def going_on(*command, cwd: Path, **environment) -> Iterator["subprocess.Popen[s
         if process.poll() is None:
             process.terminate()
             try:
-                process.wait(10)
+                limits.wait(process, 10)
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+                limits.wait(process, timeout=60)
 
 
 def heat(build: Path, ranks: int, steps: int, cells: int = 16) -> list[str]:
@@ -92,12 +92,13 @@ def heat(build: Path, ranks: int, steps: int, cells: int = 16) -> list[str]:
 
 def awaited(path: Path, holds: Callable[[Progress], bool], timeout: float = 90) -> Progress:
     """What a file says as soon as something holds of it."""
-    until = time.monotonic() + timeout
     last = None
-    while time.monotonic() < until:
+
+    def is_there() -> bool:
+        nonlocal last
         if path.exists():
             last = read_progress(path)
-            if holds(last):
-                return last
-        time.sleep(0.02)
-    raise AssertionError(f"{path} did not say so within {timeout} s, but: {last}")
+        return last is not None and holds(last)
+
+    limits.until(is_there, timeout, lambda: f"{path} says: {last}")
+    return last

@@ -6,12 +6,11 @@ as a picture.
 import html
 import re
 import shlex
-import subprocess
-import time
 import uuid
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import limits
 from rich.ansi import AnsiDecoder
 from rich.color import Color
 from rich.style import Style
@@ -61,7 +60,7 @@ class Terminal:
         self._tmux("set-option", "-g", "status", "off")
 
     def _tmux(self, *words: str) -> str:
-        done = subprocess.run(
+        done = limits.run(
             ["tmux", "-L", self._name, *words], capture_output=True, text=True, timeout=20
         )
         if done.returncode != 0:
@@ -88,17 +87,18 @@ class Terminal:
 
     def until(self, holds: Callable[[str], bool] | str, timeout: float = 60) -> str:
         """What is seen as soon as that holds, or as there is that text."""
-        end = time.monotonic() + timeout
-        while True:
+        text = ""
+
+        def is_there() -> bool:
+            nonlocal text
             text = self.text()
-            if holds in text if isinstance(holds, str) else holds(text):
-                return text
-            if time.monotonic() > end:
-                raise AssertionError(f"not within {timeout} s; what is there:\n{text}")
-            time.sleep(0.1)
+            return holds in text if isinstance(holds, str) else holds(text)
+
+        limits.until(is_there, timeout, lambda: f"what is there:\n{text}\n", 0.1)
+        return text
 
     def close(self) -> None:
-        subprocess.run(["tmux", "-L", self._name, "kill-server"], capture_output=True, timeout=20)
+        limits.run(["tmux", "-L", self._name, "kill-server"], capture_output=True, timeout=20)
 
     def __enter__(self) -> "Terminal":
         return self

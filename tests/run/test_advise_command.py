@@ -7,10 +7,10 @@ take.
 import json
 import os
 import signal
-import time
 from contextlib import suppress
 from pathlib import Path
 
+import limits
 import pytest
 from heat_runs import configuration, going_on, pillion, run_pillion
 
@@ -114,7 +114,7 @@ def test_who_is_asked_to_stop_leaves_nothing_behind(build, tmp_path, number):
         heat = int(pids.read_text())
         try:
             process.send_signal(number)
-            assert process.wait(30) == 128 + number
+            assert limits.wait(process, 30) == 128 + number
             wait_for(lambda: not Path(f"/proc/{heat}").exists(), 10)
         finally:
             with suppress(ProcessLookupError):
@@ -123,10 +123,7 @@ def test_who_is_asked_to_stop_leaves_nothing_behind(build, tmp_path, number):
 
 
 def wait_for(condition, seconds=60):
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    limits.until(condition, seconds, "what the test waits for", 0.05)
 
 
 def test_a_finished_run_tells_what_it_can(build, tmp_path):

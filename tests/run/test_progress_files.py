@@ -4,8 +4,8 @@
 import json
 import os
 import signal
-import subprocess
 
+import limits
 import pytest
 from conftest import mpirun
 from heat_runs import (
@@ -45,7 +45,7 @@ def test_a_run_says_how_it_is_doing(build, tmp_path, placement):
         if placement != "simulation":
             theirs = awaited(results / "progress-sidecars.json", lambda p: p.publications > 0)
             assert theirs.id == first.id and theirs.pid != first.pid
-        _, errors = process.communicate(timeout=60)
+        _, errors = limits.communicate(process, timeout=60)
         assert process.returncode == 0, errors
     parts = read_parts(results)
     report = read_run(results)
@@ -102,7 +102,7 @@ def test_a_attached_job_says_how_it_is_doing(build, tmp_path):
         run = awaited(results / "progress.json", lambda p: (p.step or 0) > 0)
         (tmp_path / "endless.yaml").write_text("analyses: &a {x: *a}\n")
         wrong = [build / "bin/pillion-attach", run.id, "endless.yaml"]
-        refused = subprocess.run(wrong, cwd=tmp_path, capture_output=True, text=True, timeout=30)
+        refused = limits.run(wrong, cwd=tmp_path, capture_output=True, text=True, timeout=30)
         assert refused.returncode == 1 and "endless.yaml:1: an alias refers" in refused.stderr
         attach = (build / "bin/pillion-attach", run.id, "extra.yaml")
         with going_on(*attach, cwd=tmp_path) as attached_job:
@@ -118,7 +118,7 @@ def test_a_attached_job_says_how_it_is_doing(build, tmp_path):
             shown = run_pillion(build, "watch", "--once", "results", cwd=tmp_path)
             assert "extra" in shown.stdout and "attached job extra running" in shown.stdout
             attached_job.send_signal(signal.SIGTERM)
-            attached_job.communicate(timeout=30)
+            limits.communicate(attached_job, timeout=30)
         left = read_progress(results / "progress-extra.json")
         assert left.said == "left" and left.analyses[0].publications > 2
 
@@ -131,7 +131,7 @@ def test_a_killed_simulation_is_gone(build, tmp_path, placement):
     with going_on(*heat(build, ranks, LONG), cwd=tmp_path) as process:
         run = awaited(results / "progress.json", lambda p: p.publications > 3)
         os.kill(run.pid, signal.SIGKILL)
-        process.communicate(timeout=30)
+        limits.communicate(process, timeout=30)
     last = read_progress(results / "progress.json")
     assert last.said == "running" and state_of(last) is State.GONE
     shown = run_pillion(build, "watch", "--once", "results", cwd=tmp_path)
@@ -148,7 +148,7 @@ def test_separate_sidecars_that_are_killed_are_gone_and_others_take_their_file(b
         with going_on(*attach, cwd=tmp_path) as sidecars:
             before = awaited(path, lambda p: p.publications > 3)
             sidecars.kill()
-            sidecars.communicate()
+            limits.communicate(sidecars, timeout=60)
         assert before.pid == sidecars.pid
         assert state_of(before) is State.GONE
         shown = run_pillion(build, "watch", "--once", "results", cwd=tmp_path)
@@ -160,7 +160,7 @@ def test_separate_sidecars_that_are_killed_are_gone_and_others_take_their_file(b
             assert second.returncode == 1 and "has its sidecars already" in second.stderr
             assert read_progress(path).pid == sidecars.pid
             sidecars.send_signal(signal.SIGTERM)
-            sidecars.communicate(timeout=30)
+            limits.communicate(sidecars, timeout=30)
         assert read_progress(path).said == "left"
 
 

@@ -6,11 +6,11 @@ signals, and what is said of it all.
 import os
 import shlex
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
 
+import limits
 import pytest
 from heat_runs import PLACEMENTS, RUN, awaited, configuration, going_on, pillion, run_pillion
 from pillion.launch import job
@@ -94,7 +94,7 @@ def test_what_a_dry_run_prints_can_be_given_to_a_shell(build, tmp_path, placemen
     words = ["--set", f"n={size['cells']}", "--dry-run"]
     done = started(build, tmp_path, placement, *words, **size)
     assert done.returncode == 0 and not (tmp_path / "results").exists()
-    shell = subprocess.run(
+    shell = limits.run(
         ["bash", "-c", done.stdout], cwd=tmp_path, capture_output=True, text=True, timeout=90
     )
     assert shell.returncode == 0 and "heat: discrete=" in shell.stdout, shell.stderr
@@ -156,7 +156,7 @@ def test_a_crash_is_told(build, tmp_path):
     with going_on(*command, heat, 16, 10**8, cwd=tmp_path, **told) as process:
         run = awaited(tmp_path / "results/progress.json", lambda p: p.publications > 3)
         os.kill(run.pid, signal.SIGSEGV)
-        errors = " ".join(process.communicate(timeout=60)[1].split())
+        errors = " ".join(limits.communicate(process, timeout=60)[1].split())
     assert process.returncode == 139
     assert "ended with status 139 (SIGSEGV) at step" in errors
     assert "did not close its session" in errors and "results/progress.json" in errors
@@ -206,7 +206,7 @@ def test_signals_reach_the_ranks_and_it_waits(build, tmp_path, placement, number
         session = os.getsid(run.pid)
         assert session != process.pid
         process.send_signal(number)
-        _, errors = process.communicate(timeout=60)
+        _, errors = limits.communicate(process, timeout=60)
     assert process.returncode == 128 + number, errors
     assert f"was asked to stop by {number.name}" in errors
     assert alive(session) == []

@@ -6,10 +6,10 @@ begins and after it has ended, in terminals of any size, and as pictures.
 import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
+import limits
 import pytest
 from heat_runs import ROOT, RUN, configuration
 from terminal import Terminal, picture
@@ -137,7 +137,7 @@ def test_the_pictures_of_the_documentation(build, tmp_path):
     if not (build / "bin/pillion-lmp").exists():
         pytest.skip("LAMMPS was not found when this was built")
     tool = [sys.executable, ROOT / "tools/draw_terminals.py", build, tmp_path, "900"]
-    subprocess.run(tool, check=True, timeout=180)
+    limits.run(tool, check=True, timeout=180)
     for name, words in {
         "watch": ("structure/rdf", "g_Na_O", "● running", "memory"),
         "run": ("nacl/diffusion/msd.csv", "pillion report nacl", "velocities"),
@@ -155,7 +155,7 @@ def bright_pixels(svg: Path, png: Path) -> int:
 
     options = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
     size = ["--window-size=940,640", f"--user-data-dir={png.parent / 'browser'}"]
-    subprocess.run(
+    limits.run(
         ["chromium", *options, *size, f"--screenshot={png}", svg.as_uri()],
         check=True, timeout=60, capture_output=True,
     )  # fmt: skip

@@ -6,10 +6,10 @@ import json
 import os
 import random
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
+import limits
 import pytest
 from conftest import seed_of_the_day
 
@@ -59,7 +59,7 @@ def test_a_stored_run_is_what_is_simulated_today(study, tmp_path):
     few = [run for run in study.lines("probes") if run["simulation"] + run["analysis"] <= 256]
     stored = random.Random(seed_of_the_day()).choice(few)
     keys = ("cells", "simulation", "analysis", "every", "steps")
-    done = subprocess.run(
+    done = limits.run(
         ["bash", STUDY / "intransit.sh", "one", *(str(stored[key]) for key in keys)],
         env={**os.environ, "BUILD": str(tmp_path / "build"), "OUT": str(tmp_path)},
         check=True,

@@ -5,9 +5,9 @@
 import json
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
+import limits
 import pytest
 
 STUDY = Path(__file__).parents[2] / "study"
@@ -23,7 +23,7 @@ pytestmark = [
 def phases(tmp_path_factory):
     folder = tmp_path_factory.mktemp("engine")
     build = os.environ.get("PILLION_STUDY_BUILD", str(folder / "build"))
-    subprocess.run(
+    limits.run(
         ["bash", STUDY / "engine.sh", "small"],
         env={**os.environ, "BUILD": build, "OUT": str(folder)},
         check=True,

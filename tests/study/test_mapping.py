@@ -5,9 +5,9 @@ is what follows from the definitions of the mappings, counted here by hand."""
 import json
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
+import limits
 import pytest
 
 STUDY = Path(__file__).parents[2] / "study"
@@ -22,7 +22,7 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("mapping")
-    subprocess.run(
+    limits.run(
         ["bash", STUDY / "mapping.sh", "small"],
         env={**os.environ, "BUILD": str(folder / "build"), "OUT": str(folder)},
         check=True,

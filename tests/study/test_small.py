@@ -4,16 +4,16 @@
 import json
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
+import limits
 import pytest
 
 
 @pytest.mark.skipif("PILLION_TEST_ALL" not in os.environ, reason="only with PILLION_TEST_ALL=1")
 @pytest.mark.skipif(shutil.which("smpicxx") is None, reason="needs SimGrid (libsimgrid-dev)")
 def test_a_small_machine(tmp_path):
-    subprocess.run(
+    limits.run(
         ["bash", Path(__file__).parents[2] / "study" / "run.sh", "small"],
         env={**os.environ, "BUILD": str(tmp_path / "build"), "OUT": str(tmp_path)},
         check=True,

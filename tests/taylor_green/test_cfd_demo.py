@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import limits
 import numpy as np
 import pytest
 from conftest import read_table
@@ -23,7 +24,7 @@ def demo(build, tmp_path_factory):
     if not (build / "miniapps/taylor_green/taylor_green").exists():
         pytest.skip("no Fortran")
     command = [ROOT / "tools/run_demo_cfd.sh", build, folder, *SETTINGS]
-    done = subprocess.run(
+    done = limits.run(
         command,
         env={**os.environ, "PYTHON": sys.executable, "RANKS": "3"},
         stdout=subprocess.PIPE,

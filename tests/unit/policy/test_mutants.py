@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+import limits
 import pytest
 
 HERE = Path(__file__).resolve().parent
@@ -220,16 +221,16 @@ def compile_into(folder: Path, source: Path, includes: list[Path]) -> Path:
     made = folder / f"{source.stem}.o"
     flags = [f"-I{path}" for path in includes]
     command = [*COMPILER, *flags, "-MMD", "-c", source, "-o", made]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = limits.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     return made
 
 
 def walk(folder: Path, objects: list[Path]) -> subprocess.CompletedProcess:
     program = folder / "walk"
-    subprocess.run([COMPILER[0], *objects, "-o", program], check=True, timeout=120)
+    limits.run([COMPILER[0], *objects, "-o", program], check=True, timeout=120)
     environment = {**os.environ, "PILLION_WALK_EVENTS": str(EVENTS)}
-    return subprocess.run(
+    return limits.run(
         [program, "--no-colors"], env=environment, capture_output=True, text=True, timeout=120
     )
 
