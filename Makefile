@@ -14,7 +14,7 @@ workers ?= 3
 options ?=
 sweep := PILLION_TEST_ALL=1 tools/run_pytest.sh $(build) $(workers)
 
-.PHONY: all demo demo-cosmology demo-cfd test test-all test-faults test-mutants test-sanitizers test-fuzz \
+.PHONY: all demo demo-cosmology demo-cfd test test-all test-builds test-faults test-mutants test-sanitizers test-fuzz \
   test-scale test-codes asan unit-debug odr tsan bench docs format lint check configure build clean
 
 all: build
@@ -52,7 +52,18 @@ test: build check
 	@tools/run_tests.sh $(build) $(jobs) $(workers)
 
 # Heavier sweeps, each under an hour and ending with one line.
-test-all: test odr test-faults test-mutants test-sanitizers test-fuzz test-scale test-codes
+test-all: test odr test-builds test-faults test-mutants test-sanitizers test-fuzz test-scale test-codes
+
+# Every benchmark, example, mini-application, adapter and fuzz target, so that nothing rots because
+# its requirement is missing. The plug-in for LAMMPS, and programs with ADIOS2, AMReX, Nek5000,
+# code_saturne and SimGrid are built by the tests of `make test-codes` and `make test-scale`.
+test-builds:
+	@tools/install_deps.sh develop
+	@$(MAKE) --no-print-directory options="-DPILLION_UNIT_TESTS=ON" build
+	@$(python) tools/check_builds.py $(build) --all
+	@$(MAKE) --no-print-directory preset=fuzz configure
+	@cmake --build --preset fuzz -j $(jobs) --target fuzz_targets
+	@echo "test-builds: passed"
 
 # Signals, kills and starvation with many seeds, and the model of the shared memory at larger sizes.
 test-faults: build

@@ -18,6 +18,7 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <optional>
 #include <pillion/session.hpp>
 #include <string>
 #include <vector>

@@ -53,7 +53,7 @@ add_set() {
       add_set lint
       add_set fuzz
       packages+=(chromium code-saturne code-saturne-bin code-saturne-data code-saturne-doc
-        code-saturne-include libsimgrid-dev paraview python3-paraview xvfb)
+        code-saturne-include libpnetcdf-dev libsimgrid-dev paraview python3-paraview xvfb)
       requirements+=(tests/requirements-all.txt)
       ;;
     *)
