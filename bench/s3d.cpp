@@ -150,6 +150,7 @@ class Ours {
   Ours(const Kernel& kernel, int phases, bool durable, bool gathers = false) {
     const std::string file = "s3d_" + std::to_string(phases) + ".yaml";
     if (kernel.rank == 0) {
+      fs::remove_all("s3d_out");  // earlier results would be moved aside, and stay
       std::ofstream yaml(file);
       yaml << "output: s3d_out\n"
            << "meshes: {grid: {kind: uniform, cells: [" << kernel.cells[2] << ", "
