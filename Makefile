@@ -151,12 +151,13 @@ docs:
 	@$(python) docs/site/build.py build/docs
 	@echo "file://$(CURDIR)/build/docs/index.html"
 
-# What needs no build: that no include runs against the layers, that no type is defined twice, that
-# the documentation has no sentence that must be read twice, and that tests have limits that follow
-# the machine.
+# What needs no build: that no include runs against the layers, that all memory is in an account,
+# that no type is defined twice, that the documentation has no sentence that must be read twice, and
+# that tests have limits that follow the machine.
 check:
 	@tools/install_deps.sh test
 	@$(python) tools/check_layers.py
+	@$(python) tools/check_memory.py
 	@$(python) tools/check_names.py
 	@$(python) tools/check_prose.py
 	@$(python) tools/check_tests.py

@@ -179,6 +179,7 @@ std::string describe_cut(const DryRun& forecast) {
 
 std::string item_of(const model::Configuration& configuration, const std::string& mesh) {
   const auto kind = configuration.catalogue.mesh(mesh).kind;
+  if (kind == model::MeshKind::Unstructured) return "cell";
   return kind == model::MeshKind::Particles ? "particle" : "element";
 }
 
@@ -194,7 +195,8 @@ std::string describe_memory(const DryRun& forecast) {
       ranks += (ranks.empty() ? "" : ", ") + counted(node.sidecars.on_node, "sidecar");
     out += "\nmemory of " + which + " at most" + (ranks.empty() ? "" : " (" + ranks + ")") + "\n";
     for (const auto& use : node.uses) {
-      out += "  " + padded(use.purpose, 24) + padded(bytes_text(use.bytes), 12) + use.origin + "\n";
+      out += "  " + padded((use.is_within ? "  of it " : "") + use.purpose, 24) +
+             padded(bytes_text(use.bytes), 12) + use.origin + "\n";
       for (const auto& [mesh, bytes] : use.per_item)
         out += "  " + padded("", 24) + "and " + bytes_text(bytes) + " for each " +
                item_of(*forecast.configuration, mesh) + " of '" + mesh + "'\n";
@@ -253,7 +255,8 @@ Json json_of(const preflight::NodeMemory& node) {
     uses.push_back({{"purpose", use.purpose},
                     {"origin", use.origin},
                     {"bytes", use.bytes},
-                    {"bytes_per_item", use.per_item}});
+                    {"bytes_per_item", use.per_item},
+                    {"is_within", use.is_within}});
   return {{"node", node.node}, {"bytes", node.bytes()}, {"uses", std::move(uses)}};
 }
 

@@ -139,13 +139,14 @@ int64_t ChannelWriter::reclaim() {
   return freed_;
 }
 
-AttachedHold ChannelWriter::attached_hold(size_t size) {
+AttachedHold ChannelWriter::attached_hold(size_t size, size_t beside) {
   AttachedHold hold{.oldest = freed_};
   const int64_t needed = needed_by_primary();
   if (reclaim() >= needed) return hold;
   hold.oldest = freed_;
-  hold.bytes = values_.in_use_before(needed);
+  hold.bytes = values_.in_use_before(needed) + beside;
   Arena values = values_, heads = heads_;
+  values.set_capacity(values.capacity() + beside);
   values.free_before(needed);
   heads.free_before(needed);
   hold.decides = published_ - needed < record_count * 3 / 4 && values.find(size) &&

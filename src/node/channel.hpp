@@ -225,8 +225,13 @@ class ChannelWriter {
   /// is kept for it from here on.
   void vacate(int slot);
 
-  /// What attached jobs hold while there is no room for a message of that size, or for a head.
-  [[nodiscard]] AttachedHold attached_hold(size_t size);
+  /// What attached jobs hold while there is no room for a message of that size, or for a head. Only
+  /// they read `beside` bytes beside messages, which messages could have.
+  [[nodiscard]] AttachedHold attached_hold(size_t size, size_t beside = 0);
+  /// The number before which the run's own sidecars need no message.
+  [[nodiscard]] int64_t needed_by_primary() const {
+    return in_use(primary) ? done(primary) : published_;
+  }
   /// Keeps nothing any more for the attached job that holds back the oldest message. It may be
   /// reading, so it looks whether this has happened before it uses what it has read.
   void evict_slowest();
@@ -237,10 +242,6 @@ class ChannelWriter {
  private:
   [[nodiscard]] bool in_use(int slot) const;
   void evict(int slot);
-  /// The number before which the run's own sidecars need no message.
-  [[nodiscard]] int64_t needed_by_primary() const {
-    return in_use(primary) ? done(primary) : published_;
-  }
   /// The slot that holds back the oldest message.
   [[nodiscard]] int slowest();
   void clear_deserted();

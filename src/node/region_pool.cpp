@@ -56,6 +56,9 @@ struct RegionPool::State {
     by_size.erase({part->second, part->first.first, part->first.second});
     free.erase(part);
   }
+  /// Adds a part that is free, joined with those beside it. Returns where the whole begins and
+  /// ends.
+  std::pair<size_t, size_t> join_free(const Place& at, size_t size);
   void add_slab(const Segment& segment, size_t size) {
     const size_t shared = std::clamp(total, smallest_slab, largest_shared_slab);
     const size_t whole = size > shared / 2 ? rounded(size) : shared;
@@ -81,9 +84,7 @@ RegionPool::State::Place RegionPool::State::cut(const Segment& segment, size_t s
   return {slab, offset};
 }
 
-void RegionPool::State::give_back(const Place& at, size_t size) {
-  const auto& memory = slabs[at.first].memory;
-  if (unit < whole_pages(1)) std::memset(memory.data() + at.second, 0, size);
+std::pair<size_t, size_t> RegionPool::State::join_free(const Place& at, size_t size) {
   size_t begin = at.second, end = at.second + size;
   const auto after = free.find({at.first, end});
   if (after != free.end()) {
@@ -97,6 +98,13 @@ void RegionPool::State::give_back(const Place& at, size_t size) {
     remove_free(before);
   }
   add_free({at.first, begin}, end - begin);
+  return {begin, end};
+}
+
+void RegionPool::State::give_back(const Place& at, size_t size) {
+  const auto& memory = slabs[at.first].memory;
+  if (unit < whole_pages(1)) std::memset(memory.data() + at.second, 0, size);
+  const auto [begin, end] = join_free(at, size);
   // Pages that this region had a part of, and that are free now, go back.
   const size_t page = whole_pages(1);
   const size_t first = std::max(up(begin, page), at.second / page * page);
@@ -122,7 +130,7 @@ RegionPool::Region RegionPool::take(size_t size) {
   try {
     segment_.reserve(slab.offset + first, last - first);
   } catch (...) {
-    state->add_free(at, region.size_);
+    state->join_free(at, region.size_);
     throw;
   }
   slab.memory.populate(first, last - first);

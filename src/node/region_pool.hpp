@@ -30,6 +30,8 @@ class RegionPool {
     ~Region() = default;
 
     [[nodiscard]] std::byte* data() const { return data_; }
+    /// Bytes of memory that it takes.
+    [[nodiscard]] size_t size() const { return size_; }
     /// Offset in the segment and size of the slab, which readers map.
     [[nodiscard]] uint64_t slab_offset() const { return slab_offset_; }
     [[nodiscard]] uint64_t slab_size() const { return slab_size_; }

@@ -86,8 +86,11 @@ class SharedBudget {
     mine_.held.store(held_);
     return false;
   }
-  /// Holds fewer. The memory must have been given back.
-  void shrink(size_t bytes) { mine_.held.store(held_ = bytes); }
+  /// Holds that many: fewer when the memory has been given back, or more than there is room for
+  /// where that has been taken already, which other processes then see.
+  void hold(size_t bytes) {
+    if (bytes != held_) mine_.held.store(held_ = bytes);
+  }
 
   [[nodiscard]] size_t held() const { return held_; }
   [[nodiscard]] size_t need() const { return mine_.need.load(std::memory_order_relaxed); }

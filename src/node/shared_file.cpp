@@ -199,6 +199,18 @@ Room find_room() {
   return room;
 }
 
+void check_shared_room(size_t bytes) {
+  struct statvfs status {};
+  if (statvfs(memory_folder, &status) != 0) return;
+  const auto left = static_cast<size_t>(status.f_bavail) * status.f_frsize;
+  const auto kept = static_cast<size_t>(status.f_blocks) * status.f_frsize / 16;
+  if (bytes + kept > left)
+    base::fail(ErrorCode::File,
+               "{} of shared memory cannot be had: {} has {} left, which others need",
+               base::format_bytes(static_cast<int64_t>(bytes)), memory_folder,
+               base::format_bytes(static_cast<int64_t>(left)));
+}
+
 void check_room(const Room& room, int64_t wanted, const std::string& purpose) {
   if (wanted > room.shared_memory)
     base::fail(ErrorCode::Configuration,

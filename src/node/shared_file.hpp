@@ -76,6 +76,9 @@ struct Room {
   int64_t memory = 0;
 };
 Room find_room();
+/// Throws ErrorCode::File if /dev/shm would be nearly full with `bytes` more: MPI and the program
+/// may need the rest, and a store into memory that is not there ends them.
+void check_shared_room(size_t bytes);
 /// Throws ErrorCode::Configuration with the numbers if `wanted` bytes are not there.
 /// `purpose` ends "... are needed for ".
 void check_room(const Room& room, int64_t wanted, const std::string& purpose);

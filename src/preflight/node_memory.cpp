@@ -84,7 +84,7 @@ Need need_of_outputs(const std::vector<std::string>& fields, const model::Catalo
 
 int64_t NodeMemory::bytes() const {
   int64_t sum = 0;
-  for (const auto& use : uses) sum += use.bytes;
+  for (const auto& use : uses) sum += use.is_within ? 0 : use.bytes;
   return sum;
 }
 
@@ -156,6 +156,22 @@ void add_side(NodeMemory& node, const char* purpose, ChainMemory memory, const P
       {"values between ranks", "half of 'sidecars: {memory}', and messages", shared + messages});
 }
 
+/// Copies of points and cells of meshes that analyses need, which the session has in any case; as
+/// of hexahedra with as many points, and ids of these.
+MemoryUse geometry_for(const std::vector<const run::Chains*>& sides) {
+  constexpr int64_t point = 3 * sizeof(double) + sizeof(int64_t);
+  constexpr int64_t cell = (1 + 8) * sizeof(int64_t) + sizeof(uint8_t);
+  MemoryUse use{"points and cells", "copies of meshes of kind 'unstructured'", 0};
+  for (const auto* side : sides)
+    for (const auto& chain : *side) {
+      if (chain == nullptr) continue;
+      for (const auto& field : chain->needed())
+        if (const auto& mesh = chain->catalogue().mesh_of(field); model::has_points(mesh.kind))
+          use.per_item[mesh.name] = point + cell;
+    }
+  return use;
+}
+
 /// Copies of constant fields that analyses in sidecars need. They stay on the node.
 MemoryUse constants_for(const run::Chains& in_sidecars, const model::Catalogue& catalogue,
                         const Peers& peers) {
@@ -182,13 +198,20 @@ std::vector<NodeMemory> node_memory(const model::Configuration& configuration,
   NodeMemory first{spec.ranks > 0 ? "node of the simulation" : "node", simulation, {}, {}};
   const int64_t transfers = spec.transfer_memory();
   if (spec.any()) add(first, {"publications in flight", "'sidecars: {memory}'", spec.memory});
+  auto geometry = geometry_for({&in_simulation, &in_sidecars});
+  geometry.is_within = spec.any();
+  add(first, std::move(geometry));
+  if (spec.through_node()) {
+    auto constants = constants_for(in_sidecars, configuration.catalogue, simulation);
+    constants.is_within = true;
+    add(first, std::move(constants));
+  }
   add_side(first, "stages", largest_of(in_simulation, configuration, simulation), simulation,
            transfers);
   if (!spec.any()) return {first};
   if (spec.through_node()) {
     const int64_t each = std::max<int64_t>(spec.per_node, 1);
     first.sidecars = {each * nodes, each};
-    add(first, constants_for(in_sidecars, configuration.catalogue, simulation));
     add_side(first, "stages in sidecars", largest_of(in_sidecars, configuration, first.sidecars),
              first.sidecars, transfers);
     return {first};
@@ -199,6 +222,7 @@ std::vector<NodeMemory> node_memory(const model::Configuration& configuration,
   add(second, {"publications received",
                spec.receive > 0 ? "'sidecars: {receive}'" : "four times 'sidecars: {memory}'",
                spec.receive_limit()});
+  add(second, geometry_for({&in_sidecars}));
   add(second, constants_for(in_sidecars, configuration.catalogue, second.sidecars));
   add_side(second, "stages", largest_of(in_sidecars, configuration, second.sidecars),
            second.sidecars, transfers);

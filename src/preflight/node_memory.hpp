@@ -29,6 +29,7 @@ struct MemoryUse {
   int64_t bytes = 0;
   /// By mesh, bytes for each of its particles or elements on the node, in addition.
   std::map<std::string, int64_t> per_item{};
+  bool is_within = false;  ///< a part of the budget that comes before it
 };
 
 /// What the stages of a chain need.

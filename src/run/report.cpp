@@ -144,6 +144,7 @@ Json json_of_sidecars(const Run& run, const Summary& all) {
           {"memory_bytes", spec.memory},
           {"memory_bytes_per_rank", outcome.budget},
           {"peak_bytes", std::max(all.simulation.peak, all.sidecars.peak)},
+          {"exchange_peak_bytes", std::max(all.simulation.exchanging, all.sidecars.exchanging)},
           {"in_place_bytes", all.simulation.in_place},
           {"direct_bytes", all.simulation.direct},
           {"when_full", model::name_of(spec.when_full)},

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <iterator>
 
+#include "run/run.hpp"
+#include "stagehost/plans.hpp"
+
 namespace pillion::run {
 
 namespace {
@@ -52,6 +55,7 @@ void join(SideSummary& to, SideSummary later) {
   }
   to.ranks += later.ranks;
   to.peak = std::max(to.peak, later.peak);
+  to.exchanging = std::max(to.exchanging, later.exchanging);
   to.in_place += later.in_place;
   to.direct += later.direct;
   to.analyses.resize(std::max(to.analyses.size(), later.analyses.size()));
@@ -70,6 +74,7 @@ Summary summary_of(const Run& run, const Outcome& outcome) {
   SideSummary side{.ranks = 1,
                    .outcome = outcome,
                    .peak = static_cast<int64_t>(outcome.peak),
+                   .exchanging = static_cast<int64_t>(run.plans->most_node_bytes()),
                    .in_place = outcome.in_place,
                    .direct = outcome.direct,
                    .analyses = {},

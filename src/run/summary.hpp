@@ -63,14 +63,15 @@ struct SideSummary {
   int64_t ranks = 0;
   Outcome outcome;  ///< of the first rank
   int64_t peak = 0;
+  int64_t exchanging = 0;            ///< bytes of node memory for plans, the most of a rank
   int64_t in_place = 0, direct = 0;  ///< of all ranks
   std::vector<AnalysisSummary> analyses;
   std::vector<MigrationRecord> moves;  ///< of the first rank; all have the same
 
   static constexpr auto members() {
     using S = SideSummary;
-    return std::tuple{&S::ranks,  &S::outcome,  &S::peak, &S::in_place,
-                      &S::direct, &S::analyses, &S::moves};
+    return std::tuple{&S::ranks,    &S::outcome, &S::peak,     &S::exchanging,
+                      &S::in_place, &S::direct,  &S::analyses, &S::moves};
   }
 };
 

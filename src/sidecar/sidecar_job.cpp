@@ -294,7 +294,11 @@ void SidecarJob::start_at_next() {
       node::progress_of(run_.side.reduced(receiver_->begun(), comm::Operation::Max), 0));
   const int32_t base = run_.side.reduced(receiver_->base(), comm::Operation::Max);
   sidecar_->messages().set_base(base);
-  transport::WantedValues wanted{base, static_cast<int32_t>(sidecar_->policy().analyses()), {}};
+  transport::WantedValues wanted{
+      base,
+      static_cast<int32_t>(sidecar_->policy().analyses()),
+      {},
+      static_cast<size_t>(run_.configuration.sidecars.attached_memory())};
   for (size_t a = 0; a < sidecar_->chains().size(); ++a)
     for (const auto& field : sidecar_->chains()[a]->needed()) {
       wanted.fields.insert(field);

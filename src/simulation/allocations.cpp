@@ -4,8 +4,10 @@
 #include "simulation/allocations.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "node/segment.hpp"
 #include "transport/staging.hpp"
 
@@ -25,8 +27,9 @@ constexpr size_t most_bytes = size_t{1} << 62;
 struct Allocations::Piece : std::enable_shared_from_this<Piece> {
   Slot* slot = nullptr;  ///< null when the program has freed it
   int64_t last_reader =
-      -1;                ///< number of the last message that is in it; -1 if no sidecar reads it
-  bool is_free = false;  ///< its memory goes back when it is no longer kept
+      -1;               ///< number of the last message that is in it; -1 if no sidecar reads it
+  size_t bytes = 0;     ///< of memory
+  bool is_free = true;  ///< its memory goes back when it is no longer kept
   node::RegionPool::Region region;
   std::unique_ptr<transport::Buffer> own;
 
@@ -40,13 +43,23 @@ struct Allocations::Piece : std::enable_shared_from_this<Piece> {
   [[nodiscard]] bool is_read() const { return last_reader >= 0; }
 };
 
-Allocations::Allocations(const node::Segment* segment)
-    : pool_(segment == nullptr ? nullptr : std::make_unique<node::RegionPool>(*segment)) {}
+Allocations::Allocations(const node::Segment* segment, transport::Sender* sender)
+    : pool_(segment == nullptr ? nullptr : std::make_unique<node::RegionPool>(*segment)),
+      account_(sender) {}
 
-std::shared_ptr<Allocations::Piece> Allocations::make(size_t size) {
+// A program must get memory as long as the machine has any, and MPI needs some of the node's.
+std::shared_ptr<Allocations::Piece> Allocations::make(size_t size, Place place) {
   auto piece = std::make_shared<Piece>();
-  if (pool_) piece->region = pool_->take(size);
-  else piece->own = std::make_unique<transport::Buffer>(size);
+  if (pool_ && place != Place::Private) try {
+      node::check_shared_room(size);
+      piece->region = pool_->take(size);
+      piece->bytes = piece->region.size();
+      return piece;
+    } catch (const Error&) {
+      if (place == Place::Shared) throw;
+    }
+  piece->own = std::make_unique<transport::Buffer>(size);
+  piece->bytes = size;
   return piece;
 }
 
@@ -119,29 +132,61 @@ void* Allocations::allocate(const std::string& field, int32_t block, size_t size
   if (size > most_bytes)
     base::fail(ErrorCode::Argument, "{} bytes were asked for field '{}', more than there can be",
                size, field);
-  return add(field, block, size, buffers, static_cast<size_t>(buffers));
+  check_free(field, block);
+  Slot slot{.size = size, .wanted = static_cast<size_t>(buffers)};
+  for (int32_t b = 0; b < buffers; ++b) slot.pieces.push_back(make(size, Place::Any));
+  return put(field, block, std::move(slot));
 }
 
 void* Allocations::allocate_constant(const std::string& field, int32_t block, size_t size) {
-  constexpr size_t wanted = 2;  // sidecars hold one less
-  return add(field, block, size, 1, wanted);
+  check_free(field, block);
+  if (!account_.may_keep(size, moved_bytes_ + size))
+    base::fail(ErrorCode::State, "a copy of {} has no room in 'sidecars: {{memory}}'",
+               base::format_bytes(static_cast<int64_t>(size)));
+  Slot slot{.size = size, .is_copy = true};
+  slot.pieces.push_back(make(size, pool_ ? Place::Shared : Place::Private));
+  moved_bytes_ += size;
+  return put(field, block, std::move(slot));
 }
 
-void* Allocations::add(const std::string& field, int32_t block, size_t size, int32_t buffers,
-                       size_t wanted) {
+// What lies in private memory is in messages, and then is not.
+void* Allocations::renew_copy(const std::string& field, int32_t block, size_t size) {
+  Slot* known = find_slot(field, block);
+  if (known != nullptr && known->size == size) {
+    turn(*known);
+    return known->pieces[known->current]->data();
+  }
+  const bool was_private = known != nullptr && known->pieces[known->current]->own;
+  free(field, block);
+  Slot slot{.size = size, .is_copy = true};
+  const bool has_room = account_.may_keep(size, was_private ? size : 0);
+  slot.pieces.push_back(make(size, has_room ? Place::Any : Place::Private));
+  return put(field, block, std::move(slot));
+}
+
+void Allocations::check_free(std::string_view field, int32_t block) {
   if (find_slot(field, block) != nullptr)
     base::fail(ErrorCode::State,
                "block {} of field '{}' has memory already; take it back with pillion_unshare first",
                block, field);
-  std::vector<std::shared_ptr<Piece>> pieces;
-  for (int32_t b = 0; b < buffers; ++b) pieces.push_back(make(size));
-  Slot& slot = slots_[field][block];
-  slot.size = size;
-  slot.wanted = wanted;
-  slot.pieces = std::move(pieces);
-  for (const auto& piece : slot.pieces) piece->slot = &slot;
+}
+
+void* Allocations::put(const std::string& field, int32_t block, Slot slot) {
+  auto pieces = std::exchange(slot.pieces, {});
+  Slot& there = slots_[field][block];
+  there = std::move(slot);
+  for (auto& piece : pieces) add_piece(there, std::move(piece));
+  return there.pieces.front()->data();
+}
+
+// From here on the memory stays when this ends, for sidecars may read it.
+void Allocations::add_piece(Slot& slot, std::shared_ptr<Piece> piece) {
+  slot.pieces.push_back(std::move(piece));
+  auto& added = *slot.pieces.back();
+  added.slot = &slot;
+  added.is_free = false;
+  if (slot.is_copy) account_.add_copy(added.bytes, added.own == nullptr);
   is_sorted_ = false;
-  return slot.pieces.front()->data();
 }
 
 Allocations::Swapped Allocations::swap(const std::string& field, int32_t block) {
@@ -154,36 +199,83 @@ Allocations::Swapped Allocations::swap(const std::string& field, int32_t block) 
     slot.current = next;
     return {before, slot.pieces[next]->data(), slot.size};
   }
-  slot.pieces.push_back(make(slot.size));
-  slot.pieces.back()->slot = &slot;
+  add_piece(slot, make(slot.size, Place::Any));
   slot.current = count;
-  is_sorted_ = false;
   return {before, slot.pieces.back()->data(), slot.size};
+}
+
+void Allocations::turn(Slot& slot) {
+  const auto& current = slot.pieces[slot.current];
+  const auto is_spare = [&](const auto& piece) {
+    return piece != current && !piece->own && !piece->is_read();
+  };
+  const bool is_own = current->own != nullptr;
+  const auto spare = std::find_if(slot.pieces.begin(), slot.pieces.end(), is_spare);
+  if (spare != slot.pieces.end()) {
+    slot.current = static_cast<size_t>(spare - slot.pieces.begin());
+  } else if (pool_ && account_.may_keep(slot.size, is_own ? slot.size : 0)) {
+    add_piece(slot, make(slot.size, Place::Any));
+    slot.current = slot.pieces.size() - 1;
+  } else if (!is_own || current.use_count() > 1) {  // else it is overwritten: only stages see it
+    add_piece(slot, make(slot.size, Place::Private));
+    slot.current = slot.pieces.size() - 1;
+  }
+  prune(slot);
+}
+
+void Allocations::prune(Slot& slot) {
+  const auto current = slot.pieces[slot.current];
+  bool has_spare = current->own != nullptr;
+  std::erase_if(slot.pieces, [&](const auto& piece) {
+    if (piece == current || piece->is_read()) return false;
+    if (!piece->own && !std::exchange(has_spare, true)) return false;
+    account_.remove_copy(piece->bytes, piece->own == nullptr);
+    piece->slot = nullptr;
+    return piece->is_free = true;
+  });
+  slot.current = static_cast<size_t>(std::find(slot.pieces.begin(), slot.pieces.end(), current) -
+                                     slot.pieces.begin());
+  is_sorted_ = false;
 }
 
 void Allocations::free(const std::string& field, int32_t block) {
   Slot* slot = find_slot(field, block);
   if (slot == nullptr) return;
+  size_t retired = 0, of_program = 0;
   for (auto& piece : slot->pieces) {
     piece->slot = nullptr;
-    if (piece->is_read()) retired_.emplace(piece.get(), piece);
-    else piece->is_free = true;
+    if (slot->is_copy) account_.remove_copy(piece->bytes, piece->own == nullptr);
+    if (piece->is_read()) {
+      retired_.emplace(piece.get(), piece);
+      retired += piece->bytes;
+      of_program += slot->is_copy ? 0 : piece->bytes;
+    } else {
+      piece->is_free = true;
+    }
   }
+  if (retired > 0) account_.retire(retired, of_program);
   is_sorted_ = false;
   const auto blocks = slots_.find(field);
   blocks->second.erase(block);
   if (blocks->second.empty()) slots_.erase(blocks);
 }
 
-// Beyond n - 1 buffers in sidecars' hands the values are copied instead.
+// Beyond n - 1 buffers in sidecars' hands the values are copied instead, and where the budget would
+// not have room for what sidecars read if the program gave it back now. Copies are in the budget.
 std::optional<Lent> Allocations::find(const void* data) const {
   if (!pool_) return {};
   const auto* stretch = holding(data);
   if (stretch == nullptr) return {};
+  if (stretch->lent.region_size == 0) return {};  // private
   Piece* const piece = stretch->piece;
-  if (!piece->is_read() && stretch->slot->held + 1 >= stretch->slot->wanted) {
-    has_refused_ = true;
-    return {};
+  const Slot& slot = *stretch->slot;
+  if (!piece->is_read() && !slot.is_copy) {
+    const size_t bytes = asked_bytes_ + piece->bytes;
+    if (slot.held + 1 >= slot.wanted || !account_.may_lend(bytes)) {
+      has_refused_ = true;
+      return {};
+    }
+    asked_bytes_ = bytes;
   }
   asked_.push_back(piece);
   Lent lent = stretch->lent;
@@ -194,7 +286,10 @@ std::optional<Lent> Allocations::find(const void* data) const {
 void Allocations::lend(int64_t index) {
   for (auto* piece : asked_) {
     if (piece->last_reader == index) continue;
-    if (!piece->is_read()) ++piece->slot->held;
+    if (!piece->is_read()) {
+      ++piece->slot->held;
+      if (!piece->slot->is_copy) account_.lend(piece->bytes);
+    }
     piece->last_reader = index;
     readers_.push_back({index, piece});
   }
@@ -203,17 +298,29 @@ void Allocations::lend(int64_t index) {
 
 // A piece that a message is in is there until its last one is finished.
 void Allocations::reclaim(int64_t freed) {
+  size_t reclaimed = 0;
   for (; !readers_.empty() && readers_.front().index < freed; readers_.pop_front()) {
     const auto [index, piece] = readers_.front();
     if (piece->last_reader != index) continue;
     piece->last_reader = -1;
-    if (piece->slot != nullptr) {
-      --piece->slot->held;
+    if (Slot* slot = piece->slot; slot != nullptr) {
+      --slot->held;
+      if (slot->is_copy) prune(*slot);
+      else account_.take_back(piece->bytes);
     } else {
       piece->is_free = true;
+      reclaimed += piece->bytes;
       retired_.erase(piece);
     }
   }
+  if (reclaimed > 0) account_.reclaim(reclaimed);
+}
+
+size_t Allocations::retired_before(int64_t index) const {
+  size_t bytes = 0;
+  for (const auto& [piece, kept] : retired_)
+    if (piece->last_reader < index) bytes += piece->bytes;
+  return bytes;
 }
 
 }  // namespace pillion::simulation

@@ -46,11 +46,17 @@ std::vector<std::string> ConstantFields::prepare(const std::vector<size_t>& due,
     });
     if (!is_needed) continue;
     // All components of another field must have the same strides, so only that field is copied.
-    if (allocations_.are_shared() && catalogue_.assembled_from(field->name).empty())
-      for (const int32_t block : sharing_.take_new_blocks(field->name))
-        if (const auto why = copy(*field, block);
-            !why.empty() && !std::exchange(was_refused_, true))
+    if (allocations_.are_shared() && catalogue_.assembled_from(field->name).empty()) {
+      std::set<int32_t> refused;
+      for (const int32_t block : sharing_.take_new_blocks(field->name)) {
+        const auto why = copy(*field, block);
+        if (why.empty()) continue;
+        refused.insert(block);
+        if (!std::exchange(was_refused_, true))
           out.push_back("constant fields are copied with each publication: " + why);
+      }
+      if (!refused.empty()) sharing_.put_back_new_blocks(field->name, refused);
+    }
     if (has_changed(field->name))
       out.push_back(
           fmt::format("field '{}' is constant according to the catalogue, but values of "

@@ -21,8 +21,8 @@ class ConstantFields {
 
   /// Before a publication for sidecars in which these analyses are due: copies blocks of their
   /// fields that are new. Blocks for which there is no memory stay where they are, and are copied
-  /// with each publication. Returns what to tell people, each thing once: that there was no memory,
-  /// and that values have changed.
+  /// with each publication until there is. Returns what to tell people, each thing once: that there
+  /// was no memory, and that values have changed.
   [[nodiscard]] std::vector<std::string> prepare(const std::vector<size_t>& due,
                                                  const run::CutFields& cut_fields);
   /// A block of a field is not shared any more.

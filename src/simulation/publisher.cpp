@@ -102,16 +102,21 @@ void Publisher::check_budget() const {
                                   [&](size_t a) { return !cut_fields_[a].whole_for.empty(); });
   const bool may_shrink = policy == WhenFull::Coarsen && whole == all.end();
   if (need_ <= sender().budget() || may_shrink) return;
+  const auto copies = static_cast<int64_t>(allocations_.kept().shared);
+  const std::string beside = copies == 0
+                                 ? ""
+                                 : fmt::format(" beside {} of points, cells and constant fields",
+                                               base::format_bytes(copies));
   const std::string because =
       policy != WhenFull::Coarsen
           ? ""
           : fmt::format(" and stage '{}' of analysis '{}' cannot use coarsened publications;",
                         cut_fields_[*whole].whole_for, run_.configuration.analyses[*whole].name);
   base::fail(ErrorCode::Configuration,
-             "a publication of rank {} takes {}, more than its share of {} of 'sidecars: "
+             "a publication of rank {} takes {}, more than its share of {}{} of 'sidecars: "
              "{{memory: {}}}';{} raise it",
              run_.side.rank(), base::format_bytes(static_cast<int64_t>(need_)),
-             base::format_bytes(static_cast<int64_t>(sender().budget())),
+             base::format_bytes(static_cast<int64_t>(sender().budget())), beside,
              base::format_bytes(run_.configuration.sidecars.memory), because);
 }
 
@@ -177,9 +182,11 @@ void Publisher::send(PublicationHeader& head, CachedMessage& message,
   note_sizes(due, message, head.coarsening);
   std::byte* to = reserve(head, message, due);
   // One that never fits has analyses of attached jobs in it, and the next one will not. One that is
-  // too large as long as sidecars hold its buffers fits when they have finished.
-  const size_t whole =
-      std::min(message.size() << head.coarsening, std::max(sender().budget(), link_.spill_memory));
+  // too large as long as sidecars hold its buffers fits when they have finished. A program that
+  // regrids may give back what they begin to read, so that needs room as a copy does.
+  const size_t read = allocations_.kept().retired > 0 ? allocations_.asked() : 0;
+  const size_t whole = std::min((message.size() + read) << head.coarsening,
+                                std::max(sender().budget(), link_.spill_memory));
   const size_t own = policy_.own_analyses();
   const bool is_mixed = due.front() < own && due.back() >= own;
   (void)policy_.on(policy::LocalEvent(
@@ -240,6 +247,11 @@ bool Publisher::fits_attached() const {
          attached_bytes_.taken + attached_size_.taken <= std::max(limit, 2 * attached_size_.taken);
 }
 
+node::AttachedHold Publisher::attached_hold(size_t size) const {
+  auto& slots = *sender().slots();
+  return slots.hold(size, allocations_.retired_before(slots.needed()));
+}
+
 template <class Count>
 int64_t Publisher::least_of_attached(Count&& count) const {
   int64_t least = sequence_;
@@ -265,7 +277,7 @@ void Publisher::make_room(size_t wanted) {
   wanted = std::min(wanted, sender().budget());
   for (int n = 0; n < policy::attached_slots; ++n) {
     if (sender().fits(wanted) && sender().fits_head()) return eviction_.reset();
-    const auto hold = slots->hold(wanted);
+    const auto hold = attached_hold(wanted);
     const bool is_due = eviction_.is_due({.wanted = wanted,
                                           .capacity = sender().budget(),
                                           .in_use = sender().in_flight(),
@@ -277,6 +289,7 @@ void Publisher::make_room(size_t wanted) {
     if (!is_due) return;
     slots->evict_slowest();
     sender().poll();
+    allocations_.reclaim(sender().released());
   }
 }
 
@@ -303,8 +316,8 @@ void Publisher::send_dropped(PublicationHeader& head, const std::vector<size_t>&
 }
 
 std::byte* Publisher::reserve_now(const PublicationHeader& head, CachedMessage& message) {
+  allocations_.reclaim(sender().released());
   if (message.size() > sender().budget() && allocations_.has_refused()) {
-    allocations_.reclaim(sender().released());
     allocations_.forget();
     message.renew(head, allocations_);
   }
@@ -334,7 +347,7 @@ std::byte* Publisher::reserve(const PublicationHeader& head, CachedMessage& mess
     } else if (const auto* waits = std::get_if<policy::Wait>(&action);
                waits != nullptr && may_fit) {
       const run::Stopwatch watch;
-      const bool for_attached = sender().slots() != nullptr && sender().slots()->hold(size).decides;
+      const bool for_attached = sender().slots() != nullptr && attached_hold(size).decides;
       constexpr double patience = 0.02;  // seconds
       const auto has_room = [&] {
         if (is_own) make_room(message.size());
@@ -425,9 +438,8 @@ void Publisher::poll() {
         "the thread of rank {} that sends messages has failed: {}; they leave only within "
         "pillion_step now",
         run_.side.rank(), why);
+  allocations_.reclaim(sender().released());
   make_room(own_size_);
-  const int64_t released = sender().released();
-  allocations_.reclaim(released);
   for (const int64_t worked = worked_by_attached();
        !attached_.empty() && attached_.front().first <= worked; attached_.pop_front()) {
     attached_bytes_.copied -= attached_.front().second.copied;
@@ -550,13 +562,14 @@ std::vector<int64_t> Outstanding::count(size_t analyses, int64_t done) const {
 
 void Publisher::describe(run::Snapshot& snapshot) const {
   snapshot.behind = behind_;
-  snapshot.budget = static_cast<int64_t>(sender().budget() + link_.spill_memory);
+  const size_t copies = allocations_.kept().copies();
+  snapshot.budget = static_cast<int64_t>(sender().budget() + copies + link_.spill_memory);
   snapshot.in_use = static_cast<int64_t>(sender().in_flight());
   snapshot.peak = static_cast<int64_t>(sender().peak());
 }
 
 void Publisher::describe(run::Outcome& outcome) const {
-  outcome.budget = sender().budget() + link_.spill_memory;
+  outcome.budget = sender().budget() + allocations_.kept().copies() + link_.spill_memory;
   outcome.peak = sender().peak();
   outcome.in_place = in_place_;
   outcome.direct = direct_;

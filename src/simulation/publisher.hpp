@@ -98,6 +98,8 @@ class Publisher final : public policy::MessageBudget {
   bool await(const std::function<bool()>& holds);
   /// Until sidecars have finished everything.
   bool await_all();
+  /// Messages are smaller from now on: `bytes` of values are copied once, and not with each.
+  void lower_need(size_t bytes) { need_ -= std::min(need_, bytes); }
   /// Units of a field or of a mesh are others now, or, with name "time", those of time.
   void set_units(const std::string& name, const std::string& units) {
     if (name != "time") units_[name] = units;
@@ -163,6 +165,8 @@ class Publisher final : public policy::MessageBudget {
   /// Takes memory back from attached jobs that hold more than they may while the run's own analyses
   /// lack room for that many bytes.
   void make_room(size_t wanted);
+  /// What attached jobs hold while a message of that size finds no room. There are slots.
+  [[nodiscard]] node::AttachedHold attached_hold(size_t size) const;
   /// Messages that all attached jobs have taken, and that they have worked on.
   [[nodiscard]] int64_t taken_by_attached() const;
   [[nodiscard]] int64_t worked_by_attached() const;

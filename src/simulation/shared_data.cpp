@@ -140,6 +140,7 @@ void* SharedData::allocate(const std::string& field, int32_t block, size_t size,
     base::fail(ErrorCode::Argument,
                "field '{}' consists of the fields '{}'; ask for memory of these", field,
                fmt::join(parts, "', '"));
+  if (sender_ != nullptr) allocations_.reclaim(sender_->released());
   return allocations_.allocate(field, block, size, buffers);
 }
 
@@ -189,15 +190,8 @@ void SharedData::keep_geometry(const model::Mesh& mesh, const char* part, const 
     const auto same = *known;
     return sharing_.put_geometry(mesh, part, field, block, same);
   }
-  constexpr int32_t buffers = 2;
-  void* to = nullptr;
-  if (fits) {
-    to = swap(field, block);
-  } else {
-    if (sender_ != nullptr) allocations_.reclaim(sender_->released());
-    allocations_.free(field, block);
-    to = allocations_.allocate(field, block, std::max<size_t>(bytes.size(), 64), buffers);
-  }
+  if (sender_ != nullptr) allocations_.reclaim(sender_->released());
+  void* to = allocations_.renew_copy(field, block, std::max<size_t>(bytes.size(), 64));
   std::memcpy(to, bytes.data(), bytes.size());
   array.data = to;
   array.version = sharing_.new_version();

@@ -25,7 +25,7 @@ class SharedData {
       : catalogue_(catalogue),
         sender_(sender),
         sharing_(catalogue, rank),
-        allocations_(segment),
+        allocations_(segment, sender),
         constants_(catalogue, sharing_, allocations_) {}
 
   [[nodiscard]] const model::Catalogue& catalogue() const { return catalogue_; }

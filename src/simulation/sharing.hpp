@@ -90,6 +90,10 @@ class Sharing {
   void put_copy(const std::string& field, int32_t block, const model::Array& copy);
   /// Of a constant field: the blocks that are new since this was asked last.
   [[nodiscard]] std::set<int32_t> take_new_blocks(const std::string& field);
+  /// These are still new.
+  void put_back_new_blocks(const std::string& field, const std::set<int32_t>& blocks) {
+    shared_.at(field).new_blocks.insert(blocks.begin(), blocks.end());
+  }
   /// All blocks of the field are shared again until end_blocks(), which takes the others back and
   /// returns their numbers.
   void begin_blocks(const std::string& field);

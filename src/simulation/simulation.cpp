@@ -351,8 +351,11 @@ void Simulation::publish(int64_t step, double time) {
       if (const auto* publication = std::get_if<policy::Publish>(&action)) {
         is_published = true;
         contain(nothing, [&] {
+          const auto& kept = data_.allocations().kept();
+          const size_t before = kept.shared;
           for (const auto& text : data_.constants().prepare(publication->analyses, cut_fields_))
             run_.log.warn("rank {}: {}", run_.side.rank(), text);
+          publisher_->lower_need(kept.shared - std::min(kept.shared, before));
         });
         publisher_->publish(*publication, lists_.outputs, step, time);
       } else if (const auto* skip = std::get_if<policy::Skip>(&action)) {

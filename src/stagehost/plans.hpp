@@ -64,6 +64,8 @@ class Plans {
   void set_node_budget(size_t bytes) { node_budget_ = bytes; }
   /// How many plans did not fit within that.
   [[nodiscard]] int64_t refused() const { return memory_ ? memory_->refused() : 0; }
+  /// The most bytes of node memory that this rank has had for that.
+  [[nodiscard]] size_t most_node_bytes() const { return memory_ ? memory_->most_node_bytes() : 0; }
   /// Of meshes in publications to these peers.
   [[nodiscard]] Coverage& coverage() { return coverage_; }
   /// How many have been made.

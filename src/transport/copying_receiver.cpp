@@ -12,6 +12,12 @@
 
 namespace pillion::transport {
 
+namespace {
+
+constexpr std::chrono::milliseconds look_again(100);
+
+}  // namespace
+
 CopyingReceiver::CopyingReceiver(std::unique_ptr<NodeReceiver> from, WantedValues wanted,
                                  std::function<bool()> leave)
     : from_(std::move(from)), wanted_(std::move(wanted)), leave_(std::move(leave)) {
@@ -28,7 +34,7 @@ void CopyingReceiver::take() noexcept {
   std::exception_ptr failure;
   try {
     // A fast run always has the next message, so that `next` alone would never give up.
-    while (!stopped_ && !leave_()) {
+    while (await_room()) {
       const auto deliveries = from_->next();
       if (!deliveries) break;
       from_->begin();
@@ -36,6 +42,7 @@ void CopyingReceiver::take() noexcept {
       if (!copy) break;
       from_->finish(0, {}, {});
       const std::lock_guard lock(mutex_);
+      waiting_heads_ += copy->heads;
       queue_.push_back(std::move(*copy));
       changed_.notify_one();
     }
@@ -47,6 +54,17 @@ void CopyingReceiver::take() noexcept {
   evicted_ = from_->is_evicted();
   ended_ = true;
   changed_.notify_one();
+}
+
+// While this waits the run keeps its messages, as for a job that cannot copy, and may evict the
+// job.
+bool CopyingReceiver::await_room() {
+  std::unique_lock lock(mutex_);
+  while (!stopped_ && !leave_()) {
+    if (waiting_heads_ <= wanted_.heads) return true;
+    changed_.wait_for(lock, look_again);  // the stages' thread takes the next message
+  }
+  return false;
 }
 
 namespace {
@@ -78,6 +96,7 @@ std::optional<CopyingReceiver::Copy> CopyingReceiver::copy(const std::vector<Del
   try {
     for (const auto& delivery : from) {
       auto& mine = copy.deliveries.emplace_back(copy_head(delivery));
+      copy.heads += sizeof(Copy) + sizeof(Delivery) + sizeof(Buffer) + mine.size;
       if (!is_wanted(decode_head(mine.data, mine.size))) continue;
       mine = with_room_for_values(mine, delivery.size);
       copy_values(delivery, mine, copy);
@@ -140,16 +159,17 @@ std::shared_ptr<Buffer> CopyingReceiver::copy_of(const Place& place, const std::
 }
 
 std::optional<std::vector<Delivery>> CopyingReceiver::next() {
-  constexpr std::chrono::milliseconds patience(100);
   std::unique_lock lock(mutex_);
   while (queue_.empty() && !ended_) {
     if (leave_()) return {};
-    changed_.wait_for(lock, patience);
+    changed_.wait_for(lock, look_again);
   }
   if (queue_.empty() && failure_) std::rethrow_exception(failure_);
   if (queue_.empty()) return {};
   current_ = std::move(queue_.front());
   queue_.pop_front();
+  waiting_heads_ -= current_.heads;
+  changed_.notify_one();
   return current_.deliveries;
 }
 

@@ -2,13 +2,16 @@
 // The receiver of an attached job. A thread copies what comes into this process's own memory, and
 // gives the run's memory back at once, so that stages may take as long as they like. The simulation
 // may still overwrite a message while it is being copied, if this process has been stopped: a copy
-// counts only if it is certain that this has not happened.
+// counts only if it is certain that this has not happened. The run sees to it that values which
+// wait for stages have room. Heads come with every publication of the run: while waiting heads take
+// more than their limit, the thread takes nothing.
 #pragma once
 
 #include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <exception>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <string>
@@ -26,6 +29,8 @@ struct WantedValues {
   int32_t first = 0;
   int32_t count = 0;
   std::set<std::string> fields;
+  size_t heads =
+      std::numeric_limits<size_t>::max();  ///< bytes of heads that may wait, and one more
 };
 
 class CopyingReceiver final : public Receiver {
@@ -51,6 +56,7 @@ class CopyingReceiver final : public Receiver {
   struct Copy {
     std::vector<Delivery> deliveries;
     std::map<Place, std::shared_ptr<Buffer>> lent;
+    size_t heads = 0;  ///< bytes of the heads, and of what keeps them
   };
   /// A lent array with a version, for later messages.
   struct Kept {
@@ -59,6 +65,8 @@ class CopyingReceiver final : public Receiver {
     int64_t used = 0;  ///< in which message last
   };
   void take() noexcept;
+  /// Waits for room for heads; false if this ends.
+  bool await_room();
   /// Nothing if what came may have been overwritten meanwhile.
   std::optional<Copy> copy(const std::vector<Delivery>& from);
   [[nodiscard]] bool is_wanted(const PublicationHeader& header) const;
@@ -76,6 +84,7 @@ class CopyingReceiver final : public Receiver {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Copy> queue_;
+  size_t waiting_heads_ = 0;  ///< bytes of heads in the queue
   std::exception_ptr failure_;
   bool ended_ = false;    ///< nothing will come
   bool evicted_ = false;  ///< and that is why

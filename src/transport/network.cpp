@@ -15,7 +15,8 @@ NetworkSender::NetworkSender(const comm::Communicator& wire, std::vector<int> si
       primary_(primary),
       to_(sidecars_.at(static_cast<size_t>(primary))),
       shared_(std::move(shared)),
-      staging_(shared_ ? shared_->held() : budget),
+      part_(shared_ ? shared_->held() : budget),
+      staging_(part_),
       thread_([this] { return test(); }) {}
 
 // What sidecars that ended early have not taken MPI may still read whenever the program calls it.
@@ -26,9 +27,24 @@ NetworkSender::~NetworkSender() {
 }
 
 void NetworkSender::set_need(size_t bytes) {
-  if (!shared_) return;
-  shared_->set_need(bytes);
+  need_ = bytes;
+  if (!shared_) return use(part_);
+  shared_->set_need(bytes + kept_.copies());
   follow_budget();
+}
+
+void NetworkSender::set_kept(const KeptMemory& kept) {
+  if (kept == kept_) return;
+  kept_ = kept;
+  use(part_);
+  note_peak();
+  if (shared_) shared_->set_need(need_ + kept_.copies());
+}
+
+void NetworkSender::use(size_t part) {
+  part_ = part;
+  const size_t messages = left_for_messages(part_, need_, kept_);
+  if (messages != staging_.budget()) staging_.set_budget(messages);
 }
 
 // Buffers in use are held until they are given back, which may be more than the new part.
@@ -37,8 +53,8 @@ void NetworkSender::follow_budget(bool exact) {
   const size_t part = shared_->share();
   if (shared_->should_grow(part, exact)) (void)shared_->grow_up_to(part);
   const bool shrinks = shared_->should_shrink(part, exact);
-  if (shrinks || staging_.budget() < part) staging_.set_budget(std::min(part, shared_->held()));
-  if (shrinks) shared_->shrink(std::max(part, staging_.in_use()));
+  if (shrinks || part_ < part) use(std::min(part, shared_->held()));
+  if (shrinks) shared_->hold(std::max(part, staging_.in_use() + part - staging_.budget()));
 }
 
 // A message that was reserved and not sent, for lack of memory, goes back.
@@ -52,11 +68,13 @@ std::byte* NetworkSender::reserve(size_t size) {
   reserved_ = staging_.take(size);
   reserved_size_ = size;
   reserved_staged_ = true;
+  note_peak();
   return reserved_ ? reserved_->data() : nullptr;
 }
 
 std::byte* NetworkSender::reserve_head(size_t size) {
   drop_reserved();
+  if (heads_ >= most_heads) return nullptr;
   reserved_.emplace(size);
   reserved_size_ = size;
   reserved_staged_ = false;
@@ -98,6 +116,7 @@ void NetworkSender::commit(int64_t sequence, size_t size, const std::vector<Mess
     auto& sent = sent_.emplace_back(Sent{sequence, std::move(*reserved_), reserved_staged_,
                                          std::move(announcements), std::move(requests)});
     reserved_.reset();
+    if (!sent.staged) ++heads_;
     const std::byte* data = sent.buffer.data();
     send(sent, data, size, to_, comm::tags::publication, comm::tags::large_publication);
     for (const auto& part : parts)
@@ -199,6 +218,7 @@ void NetworkSender::give_back() {
   while (!sent_.empty() && sent_.front().is_finished && sent_.front().is_sent) {
     auto& sent = sent_.front();
     if (sent.staged) staging_.give_back(std::move(sent.buffer));
+    else --heads_;
     sent_.pop_front();
   }
 }

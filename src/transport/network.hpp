@@ -8,6 +8,7 @@
 // between analyses.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <list>
 #include <mutex>
@@ -45,8 +46,11 @@ class NetworkSender final : public Sender {
   void set_need(size_t bytes) override;
   void take_part() override { follow_budget(true); }
   [[nodiscard]] bool fits(size_t size) const override { return staging_.fits(size); }
+  /// A quarter stays for heads that must get through.
+  [[nodiscard]] bool fits_head() const override { return heads_ < most_heads * 3 / 4; }
   [[nodiscard]] size_t in_flight() const override { return staging_.in_use(); }
-  [[nodiscard]] size_t peak() const override { return staging_.peak(); }
+  [[nodiscard]] size_t peak() const override { return peak_; }
+  void set_kept(const KeptMemory& kept) override;
   [[nodiscard]] int64_t behind() const override { return static_cast<int64_t>(sent_.size()); }
   [[nodiscard]] const std::set<int32_t>& disabled() const override { return disabled_; }
   [[nodiscard]] std::string failure() const override { return failure_; }
@@ -69,10 +73,15 @@ class NetworkSender final : public Sender {
     base::Bytes bytes;
     comm::Request request;
   };
+  /// Beside the budget; as many as there are records on a node.
+  static constexpr int64_t most_heads = node::record_count;
   void send(Sent& sent, const std::byte* data, size_t size, int to, int tag, int large_tag);
   bool test();
   void drop_reserved();
   void follow_budget(bool exact = false);
+  /// Gives messages what is kept beside them leaves of the part.
+  void use(size_t part);
+  void note_peak() { peak_ = std::max(peak_, staging_.in_use() + kept_.copies()); }
   void read(const Answer& answer);
   void finished(int64_t sequence);
   void take_cuts(base::ByteReader& cuts);
@@ -85,10 +94,15 @@ class NetworkSender final : public Sender {
   std::map<DueSet, MeshCuts> cuts_;
   int64_t cuts_version_ = 0;
   std::unique_ptr<node::SharedBudget> shared_;
+  size_t part_;      ///< bytes of the budget for messages and what is kept beside them
+  size_t need_ = 0;  ///< bytes of the largest message
+  size_t peak_ = 0;
+  KeptMemory kept_;
   Staging staging_;
   std::optional<Buffer> reserved_;
   size_t reserved_size_ = 0;
   bool reserved_staged_ = false;
+  int64_t heads_ = 0;                                   ///< in `sent_`, beside the budget
   std::map<std::pair<int, int>, ExpectedSizes> sizes_;  ///< by receiver and tag
   std::optional<comm::Arrival> arrived_;                ///< an answer that has not been received
   std::deque<Answer> answers_;

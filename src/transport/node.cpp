@@ -23,53 +23,92 @@ NodeSender::NodeSender(node::Segment& segment, int channel, bool primary_in_use,
       slots_(segment, writer_),
       spill_(std::move(spill)),
       budget_(std::move(budget)),
-      spill_limit_(spill_limit) {
-  if (budget_) use(budget_->held());
+      spill_limit_(spill_limit),
+      part_(budget_ ? budget_->held() : writer_.values().capacity()),
+      backed_(part_) {
+  use(part_);
 }
 
 void NodeSender::use(size_t part) {
-  writer_.set_capacity(part);
-  if (!spill_) return;
+  part_ = part;
+  settle();
+  if (!spill_ || !budget_) return;
   const double share = static_cast<double>(part) / static_cast<double>(budget_->budget());
   spill_->set_limits(static_cast<size_t>(share * static_cast<double>(spill_limit_)), part);
 }
 
+// Messages beyond the end of what they may take stay until they are finished, and their memory is
+// held until then.
+void NodeSender::settle() {
+  messages_ = left_for_messages(part_, need_, kept_);
+  writer_.set_capacity(messages_ - std::min(messages_, kept_.retired));
+  const size_t end = std::max(writer_.values().capacity(), writer_.values().end());
+  if (end < backed_) {
+    segment_.resize_values(backed_, end);
+    backed_ = end;
+  }
+  if (budget_) budget_->hold(std::max(part_, backed_ + kept_.shared + kept_.retired));
+}
+
+bool NodeSender::back(size_t end) {
+  if (end <= backed_) return true;
+  try {
+    segment_.resize_values(backed_, end);
+  } catch (const Error&) {  // the machine has less than the budget
+    segment_.resize_values(end, backed_);
+    return false;
+  }
+  backed_ = end;
+  return true;
+}
+
+void NodeSender::set_kept(const KeptMemory& kept) {
+  if (kept == kept_) return;
+  const bool others = kept.copies() != kept_.copies();
+  kept_ = kept;
+  settle();
+  note_peak();
+  if (budget_ && others) budget_->set_need(need_ + kept_.copies());
+}
+
+bool NodeSender::may_keep(size_t bytes, size_t in_message) const {
+  return transport::may_keep(part_, need_ - std::min(need_, in_message), writer_.values().end(),
+                             kept_, bytes);
+}
+
+size_t NodeSender::room_to_retire() const {
+  const size_t held = writer_.values().end() + kept_.retired;
+  return messages_ - std::min(messages_, held);
+}
+
+// Without a budget that ranks share, the part stays as it is.
 void NodeSender::set_need(size_t bytes) {
-  if (!budget_) return;
-  budget_->set_need(bytes);
+  need_ = bytes;
+  if (!budget_) return settle();
+  budget_->set_need(bytes + kept_.copies());
   follow_budget();
 }
 
 void NodeSender::follow_budget(bool exact) {
-  if (!budget_) return;
-  const size_t part = budget_->share();
-  if (budget_->should_grow(part, exact)) grow(part);
-  else if (budget_->should_shrink(part, exact)) shrink(part);
-  else if (writer_.values().capacity() < part) use(std::min(part, budget_->held()));
+  if (budget_) {
+    const size_t part = budget_->share();
+    if (budget_->should_grow(part, exact)) return grow(part);
+    if (budget_->should_shrink(part, exact)) return shrink(part);
+    if (part_ < part) return use(std::min(part, budget_->held()));
+  }
+  settle();
 }
 
 void NodeSender::grow(size_t part) {
-  const size_t before = budget_->held();
-  if (!budget_->grow_up_to(part)) return;
-  const size_t held = budget_->held();
-  try {
-    segment_.resize_values(before, held);
-    use(held);
-  } catch (const Error&) {  // the machine has less than the budget
-    segment_.resize_values(held, before);
-    budget_->shrink(before);
-  }
+  const size_t before = part_;
+  if (!budget_->grow_up_to(part)) return settle();
+  use(budget_->held());
+  if (!back(writer_.values().capacity())) use(before);
 }
 
-// Messages beyond the end of the part stay until they are finished, and their memory is held until
-// then. What could not be written to the disk must still find room, so nothing shrinks before.
+// What could not be written to the disk must still find room, so nothing shrinks before.
 void NodeSender::shrink(size_t part) {
-  if (!queue_.empty()) return;
-  use(part);
-  const size_t held = budget_->held(), end = std::max(part, writer_.values().end());
-  if (end >= held) return;
-  segment_.resize_values(held, end);
-  budget_->shrink(end);
+  if (queue_.empty()) use(part);
 }
 
 // Readers end when they have read what was published.
@@ -80,8 +119,9 @@ NodeSender::~NodeSender() {
 std::byte* NodeSender::reserve(size_t size) {
   place_ = Place::Segment;
   reserved_.reset();
-  if (!fits(size)) return nullptr;
+  if (!fits(size) || !back(writer_.values().find(size).value_or(0) + size)) return nullptr;
   reserved_ = Record{.offset = *writer_.reserve(size), .size = size};
+  note_peak();
   return segment_.own(reserved_->offset);
 }
 
@@ -118,7 +158,7 @@ void NodeSender::commit(int64_t sequence) {
     if (place_ == Place::Disk) queue_.push_back({spill_->write(index), {}});
     else queue_.push_back({{}, std::move(head_)});
     slots_.hold(true);
-    peak_ = std::max(peak_, in_flight());
+    note_peak();
   }
   reserved_.reset();
 }
@@ -140,6 +180,8 @@ bool NodeSender::publish(const Queued& message) {
     record.offset = piece->offset;
     record.spilled = 1;
   } else {
+    const auto place = piece != nullptr ? writer_.values().find(size) : std::optional<size_t>(0);
+    if (!place || (piece != nullptr && !back(*place + size))) return false;
     const auto at = piece != nullptr ? writer_.reserve(size) : writer_.reserve_head(size);
     if (!at) return false;
     record.offset = *at;

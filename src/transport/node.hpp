@@ -28,8 +28,9 @@ class NodeSlots final : public Slots {
   void activate(int slot, int32_t first, int32_t count) override;
   void refuse(int slot) override { writer_.turn_away(node_slot(slot)); }
   void release(int slot) override { writer_.vacate(node_slot(slot)); }
-  [[nodiscard]] node::AttachedHold hold(size_t size) override {
-    return writer_.attached_hold(size);
+  [[nodiscard]] int64_t needed() const override { return writer_.needed_by_primary(); }
+  [[nodiscard]] node::AttachedHold hold(size_t size, size_t beside) override {
+    return writer_.attached_hold(size, beside);
   }
   void evict_slowest() override { writer_.evict_slowest(); }
   [[nodiscard]] int64_t finished(int slot) const override {
@@ -79,27 +80,31 @@ class NodeSender final : public Sender {
   void commit(int64_t sequence) override;
   void poll() override;
   void wait(double patience) override;
-  [[nodiscard]] size_t budget() const override { return writer_.values().capacity(); }
+  [[nodiscard]] size_t budget() const override { return messages_; }
+  void set_kept(const KeptMemory& kept) override;
+  [[nodiscard]] bool may_keep(size_t bytes, size_t in_message) const override;
+  [[nodiscard]] size_t room_to_retire() const override;
   void set_need(size_t bytes) override;
   void take_part() override { follow_budget(true); }
   /// Never while messages are on their way to the disk, which later ones may not overtake. Their
   /// memory is part of the budget.
   [[nodiscard]] bool fits(size_t size) const override {
-    return queue_.empty() && writer_.fits(size);
+    return queue_.empty() && writer_.fits(size) &&
+           writer_.values().in_use() + size <= writer_.values().capacity();
   }
   [[nodiscard]] bool fits_head() const override {
     return queue_.size() < most_queued && writer_.fits_head();
   }
   [[nodiscard]] bool fits_spill(size_t size) const override {
-    return spill_ && size <= writer_.values().capacity() && spill_->fits(size);
+    return spill_ && size <= messages_ && spill_->fits(size);
   }
   [[nodiscard]] bool fits_spill_now(size_t size) const override {
     return fits_spill(size) && spill_->fits_now(size);
   }
   [[nodiscard]] size_t in_flight() const override {
-    return writer_.values().in_use() + (spill_ ? spill_->memory() : 0);
+    return writer_.values().in_use() + kept_.retired + (spill_ ? spill_->memory() : 0);
   }
-  [[nodiscard]] size_t peak() const override { return std::max(peak_, writer_.values().peak()); }
+  [[nodiscard]] size_t peak() const override { return peak_; }
   [[nodiscard]] int64_t behind() const override;
   [[nodiscard]] int64_t unseen() const override { return static_cast<int64_t>(queue_.size()); }
   bool end_at(int64_t last, const base::Bytes& dropped, const base::Bytes& end) override;
@@ -130,6 +135,11 @@ class NodeSender final : public Sender {
   void grow(size_t part);
   void shrink(size_t part);
   void use(size_t part);
+  /// Gives messages what is kept beside them leaves, and notes what this rank holds in all.
+  void settle();
+  /// Puts memory behind the first `end` bytes for values; false if the machine has none.
+  bool back(size_t end);
+  void note_peak() { peak_ = std::max(peak_, in_flight() + kept_.copies()); }
 
   node::Segment& segment_;
   node::ChannelWriter writer_;
@@ -137,6 +147,11 @@ class NodeSender final : public Sender {
   std::unique_ptr<SpillFile> spill_;
   std::unique_ptr<node::SharedBudget> budget_;
   size_t spill_limit_;
+  size_t part_;          ///< bytes of the budget for messages and what is kept beside them
+  size_t backed_;        ///< bytes for values that have memory behind them, from the first on
+  size_t messages_ = 0;  ///< bytes of the part for messages if nothing is retired
+  size_t need_ = 0;      ///< bytes of the largest message
+  KeptMemory kept_;
   std::deque<Queued> queue_;
   std::optional<node::Record> reserved_;
   enum class Place { Segment, Disk, Queue } place_ = Place::Segment;  ///< of what is reserved

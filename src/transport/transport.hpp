@@ -17,6 +17,7 @@
 #include "base/copy.hpp"
 #include "node/channel.hpp"
 #include "redistribution/message_part.hpp"
+#include "transport/kept_memory.hpp"
 
 namespace pillion::transport {
 
@@ -72,8 +73,11 @@ class Slots {
   virtual void activate(int slot, int32_t first, int32_t count) = 0;
   virtual void refuse(int slot) = 0;
   virtual void release(int slot) = 0;
-  /// What attached jobs hold while a message of that size finds no room.
-  [[nodiscard]] virtual node::AttachedHold hold(size_t size) = 0;
+  /// The number before which only attached jobs need messages.
+  [[nodiscard]] virtual int64_t needed() const = 0;
+  /// What attached jobs hold while a message of that size finds no room: with `beside` bytes that
+  /// only they read, beside messages.
+  [[nodiscard]] virtual node::AttachedHold hold(size_t size, size_t beside) = 0;
   /// Takes its messages from the job that holds the oldest one.
   virtual void evict_slowest() = 0;
   /// Messages that the job in a slot has taken, and that it has worked on.
@@ -124,8 +128,18 @@ class Sender {
   /// Moves them, for at most `seconds`. Returns whether all have left.
   virtual bool progress([[maybe_unused]] double seconds) { return true; }
 
-  /// This rank's part of its node's budget: bytes of messages that it may have in flight.
+  /// Bytes of messages that this rank may have in flight: its part of its node's budget, but for
+  /// copies that stay.
   [[nodiscard]] virtual size_t budget() const = 0;
+  /// Sets what this rank has beside messages. They get what that leaves of its part.
+  virtual void set_kept(const KeptMemory& /*kept*/) {}
+  /// Whether there is room to keep `bytes` more without taking that of the largest message;
+  /// `in_message` of them lie in that message now, and will not.
+  [[nodiscard]] virtual bool may_keep(size_t /*bytes*/, size_t /*in_message*/) const {
+    return true;
+  }
+  /// Bytes that there is room for when the program gives them back while receivers read them.
+  [[nodiscard]] virtual size_t room_to_retire() const { return std::numeric_limits<size_t>::max(); }
   /// Sets the size of its messages: ranks of a node share their budget by what they need. The
   /// part changes with poll(), as others make room.
   virtual void set_need(size_t /*bytes*/) {}
@@ -139,8 +153,10 @@ class Sender {
   /// Whether one of that size could go to disk, and whether at once.
   [[nodiscard]] virtual bool fits_spill(size_t /*size*/) const { return false; }
   [[nodiscard]] virtual bool fits_spill_now(size_t /*size*/) const { return false; }
-  /// Bytes of messages that sidecars have not finished.
+  /// Bytes of messages that sidecars have not finished, and of what they read beside them that the
+  /// program has given back.
   [[nodiscard]] virtual size_t in_flight() const = 0;
+  /// The most of them so far, with the copies that stay.
   [[nodiscard]] virtual size_t peak() const = 0;
   /// Messages that the run's own sidecars have not finished.
   [[nodiscard]] virtual int64_t behind() const = 0;

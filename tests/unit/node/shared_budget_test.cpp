@@ -60,7 +60,7 @@ TEST_CASE("a rank with most of the data has most of the budget") {
   CHECK_FALSE(views[0].grow_up_to(views[0].share()));
   for (size_t r = 1; r < ranks; ++r) {
     CHECK(views[r].should_shrink(views[r].share(), false));
-    views[r].shrink(views[r].share());
+    views[r].hold(views[r].share());
   }
   CHECK(views[0].grow_up_to(views[0].share()));
   CHECK(views[0].held() == views[0].share());
@@ -98,7 +98,7 @@ TEST_CASE("processes that ask at once never get more than there is") {
           ++grants;
         } else {
           given -= static_cast<int64_t>(held - wanted);
-          view.shrink(wanted);
+          view.hold(wanted);
         }
       }
     });
@@ -114,7 +114,7 @@ TEST_CASE("what a process that died held is free, wherever it died") {
     Child child([&] {
       auto view = view_of(*words, 1, 1000);
       for (;;) {
-        if (view.grow(600)) view.shrink(0);
+        if (view.grow(600)) view.hold(0);
         ++*turns;
       }
       return 0;

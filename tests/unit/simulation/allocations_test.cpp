@@ -3,8 +3,11 @@
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <map>
@@ -13,6 +16,22 @@
 
 #include "base/error.hpp"
 #include "node/segment.hpp"
+#include "transport/node.hpp"
+
+namespace {
+
+bool is_memory_full = false;  ///< of the node
+
+}  // namespace
+
+// Stands before that of the system.
+extern "C" int fallocate(int file, int mode, off_t offset, off_t size) {
+  if (is_memory_full && mode == 0) {
+    errno = ENOSPC;
+    return -1;
+  }
+  return static_cast<int>(syscall(SYS_fallocate, file, mode, offset, size));
+}
 
 using namespace pillion;
 using namespace pillion::simulation;
@@ -276,4 +295,190 @@ TEST_CASE("ten thousand blocks are a few mappings on either side") {
     allocations.forget();
   }
   CHECK(mappings() <= before + 40);
+}
+
+namespace {
+
+constexpr size_t budget = size_t{1} << 20;
+
+/// A rank with a budget for messages and what is beside them, and a program's memory.
+struct Rank {
+  node::Segment segment = node::Segment::make({"budget", 1, 0, 1, 1}, {{0, budget}}, {});
+  std::unique_ptr<transport::NodeSender> sender;
+  std::unique_ptr<Allocations> allocations;
+  int64_t messages = 0;
+  int copied = 0, lent = 0, refused = 0;
+
+  Rank() {
+    segment.take_channel(0);
+    sender = std::make_unique<transport::NodeSender>(segment, 0, true, nullptr);
+    segment.open_channel(0);
+    allocations = std::make_unique<Allocations>(&segment, sender.get());
+  }
+  [[nodiscard]] size_t memory() const {
+    struct stat status {};
+    REQUIRE(fstat(segment.descriptor(), &status) == 0);
+    return static_cast<size_t>(status.st_blocks) * 512;
+  }
+  /// Publishes `bytes` at `data`, in place if that may be. False if there is no room.
+  bool publish(const void* data, size_t bytes) {
+    sender->poll();
+    allocations->reclaim(sender->released());
+    constexpr size_t head = 200;
+    const auto found = allocations->find(data);
+    const size_t size = head + (found ? 0 : bytes);
+    sender->set_need(size);
+    std::byte* to = sender->reserve(size);
+    if (to == nullptr) {
+      allocations->forget();
+      ++refused;
+      return false;
+    }
+    std::memset(to, 1, head);
+    allocations->lend(messages++);
+    sender->commit(messages);
+    ++(found ? lent : copied);
+    return true;
+  }
+};
+
+/// The rank's sidecar.
+struct Reader {
+  transport::NodeReceiver receiver;
+  explicit Reader(Rank& rank)
+      : receiver(
+            {{std::make_shared<node::Segment>(node::Segment::open(
+                  node::this_process(), rank.segment.descriptor(), node::Segment::Role::Sidecar)),
+              0}},
+            node::primary, [] { return true; }) {
+    REQUIRE(receiver.claim());
+  }
+  void finish(int64_t messages) {
+    for (int64_t n = 1; n <= messages; ++n) {
+      REQUIRE(receiver.next());
+      receiver.begin();
+      receiver.finish(n, {}, "");
+    }
+  }
+};
+
+}  // namespace
+
+TEST_CASE("what a program gives back while sidecars read it is part of the budget") {
+  Rank rank;
+  constexpr size_t block = 100 << 10, held = 2 * block;  // two buffers
+  const size_t empty = rank.memory();
+  int64_t published = 0;
+  for (int regrid = 0; regrid < 200; ++regrid) {
+    void* data = rank.allocations->allocate("x", 0, block, 2);
+    published += rank.publish(data, block) ? 1 : 0;
+    CHECK(rank.memory() <= empty + held + 4096);
+    rank.allocations->free("x", 0);
+    CHECK(rank.memory() <= empty + 4096);
+    CHECK(rank.allocations->kept().retired + rank.sender->in_flight() <= 2 * budget);
+    CHECK(rank.sender->in_flight() <= budget);
+  }
+  CHECK(rank.lent >= 8);
+  CHECK(rank.refused > 100);
+  CHECK(rank.sender->peak() > budget * 3 / 4);
+  CHECK(rank.sender->peak() <= budget);
+  // A sidecar that comes late gets them all, and then memory is as it was.
+  Reader reader(rank);
+  reader.finish(published);
+  rank.sender->poll();
+  rank.allocations->reclaim(rank.sender->released());
+  CHECK(rank.allocations->empty());
+  CHECK(rank.allocations->kept() == transport::KeptMemory{});
+  CHECK(rank.memory() <= empty);
+  CHECK(rank.sender->reserve(budget) != nullptr);
+}
+
+TEST_CASE("a field larger than the budget is read in place, unless the one before is still read") {
+  Rank rank;
+  constexpr size_t large = 3 * budget;
+  auto* data = rank.allocations->allocate("x", 0, large, 2);
+  CHECK(rank.publish(data, large));
+  for (int n = 0; n < 3; ++n) rank.publish(data, large);
+  CHECK(rank.lent == 4);
+  rank.allocations->free("x", 0);
+  data = rank.allocations->allocate("x", 0, large, 2);
+  CHECK_FALSE(rank.publish(data, large));
+  CHECK(rank.refused == 1);
+  Reader reader(rank);
+  reader.finish(4);
+  CHECK(rank.publish(data, large));
+  CHECK(rank.lent == 5);
+}
+
+TEST_CASE("a program gets private memory where node memory is full, and that is not lent") {
+  Rank rank;
+  is_memory_full = true;
+  auto* data = static_cast<std::byte*>(rank.allocations->allocate("x", 0, 100000, 2));
+  std::memset(data, 1, 100000);
+  CHECK(rank.publish(data, 100000));
+  auto* next = static_cast<std::byte*>(rank.allocations->swap("x", 0).now);
+  CHECK(next != data);
+  CHECK(rank.copied == 1);
+  CHECK_THROWS_AS(rank.allocations->allocate_constant("c", 0, 100000), Error);
+  is_memory_full = false;
+  CHECK(rank.allocations->kept() == transport::KeptMemory{});
+  rank.allocations->free("x", 0);
+  CHECK(rank.allocations->empty());
+}
+
+TEST_CASE("memory that could not be had leaves the free parts of a slab joined") {
+  Rank rank;
+  (void)rank.allocations->allocate("x", 0, 256 << 10, 2);
+  CHECK(rank.allocations->mappings() == 1);
+  is_memory_full = true;
+  (void)rank.allocations->allocate("x", 1, 128 << 10, 2);
+  is_memory_full = false;
+  (void)rank.allocations->allocate("x", 2, 256 << 10, 2);
+  CHECK(rank.allocations->mappings() == 1);
+}
+
+TEST_CASE("copies that stay take their part of the budget, and leave room for a message") {
+  Rank rank;
+  constexpr size_t copy = 256 << 10;
+  rank.sender->set_need(300 << 10);
+  std::set<void*> all;
+  auto* first = rank.allocations->renew_copy("points", 0, copy);
+  CHECK(rank.publish(first, copy));
+  CHECK(rank.lent == 1);
+  CHECK(rank.allocations->kept() == transport::KeptMemory{copy, 0, 0});
+  CHECK(rank.sender->budget() == budget - copy);
+  // While sidecars read it, others are made as long as there is room.
+  rank.sender->set_need(300 << 10);
+  auto* second = rank.allocations->renew_copy("points", 0, copy);
+  CHECK(second != first);
+  CHECK(rank.publish(second, copy));
+  rank.sender->set_need(300 << 10);
+  auto* third = rank.allocations->renew_copy("points", 0, copy);
+  CHECK(rank.allocations->kept() == transport::KeptMemory{2 * copy, copy, 0});
+  CHECK(rank.sender->budget() >= 300 << 10);
+  CHECK_FALSE(rank.allocations->find(third));
+  // Only stages of this rank see a private one, which is used again. Messages have it in them.
+  rank.sender->set_need((300 << 10) + copy);
+  CHECK(rank.allocations->renew_copy("points", 0, copy) == third);
+  Reader reader(rank);
+  reader.finish(2);
+  rank.sender->poll();
+  rank.allocations->reclaim(rank.sender->released());
+  CHECK(rank.allocations->kept() == transport::KeptMemory{0, copy, 0});
+  auto* fourth = rank.allocations->renew_copy("points", 0, copy);
+  CHECK(rank.allocations->kept() == transport::KeptMemory{copy, 0, 0});
+  CHECK(rank.publish(fourth, copy));
+  CHECK(rank.lent == 3);
+  rank.allocations->free("points", 0);
+  CHECK(rank.allocations->kept() == transport::KeptMemory{0, 0, copy});
+}
+
+TEST_CASE("a constant field is copied once if it has room in the place of that in each message") {
+  Rank rank;
+  constexpr size_t copy = 400 << 10;
+  rank.sender->set_need(2 * copy + (100 << 10));
+  CHECK_NOTHROW(rank.allocations->allocate_constant("c", 0, copy));
+  CHECK_NOTHROW(rank.allocations->allocate_constant("c", 1, copy));
+  CHECK_THROWS_AS(rank.allocations->allocate_constant("c", 2, copy), Error);
+  CHECK(rank.allocations->kept() == transport::KeptMemory{2 * copy, 0, 0});
 }

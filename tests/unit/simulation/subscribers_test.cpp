@@ -22,7 +22,8 @@ class AskingSlots final : public transport::Slots {
   void activate(int, int32_t, int32_t) override {}
   void refuse(int) override {}
   void release(int) override {}
-  [[nodiscard]] node::AttachedHold hold(size_t) override { return {}; }
+  [[nodiscard]] int64_t needed() const override { return 0; }
+  [[nodiscard]] node::AttachedHold hold(size_t, size_t) override { return {}; }
   void evict_slowest() override {}
   [[nodiscard]] int64_t finished(int) const override { return 0; }
   [[nodiscard]] int64_t worked(int) const override { return 0; }

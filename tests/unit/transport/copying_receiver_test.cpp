@@ -47,9 +47,9 @@ struct World {
     REQUIRE(admitted->await_activation());
     admitted->start_at(node::progress_of(admitted->begun(), 0));
   }
-  void receive() {
+  void receive(size_t heads = size_t{1} << 20) {
     receiver = std::make_unique<CopyingReceiver>(
-        std::move(admitted), WantedValues{analysis, 1, {"wave"}}, [] { return false; });
+        std::move(admitted), WantedValues{analysis, 1, {"wave"}, heads}, [] { return false; });
   }
   /// Publishes a step, all of whose values are its number. False if there is no room.
   bool publish(int64_t step, int32_t due) {
@@ -187,6 +187,39 @@ TEST_CASE("of a publication for others only the head is copied") {
   CHECK(decode_head(deliveries->at(0).data, deliveries->at(0).size).step == 1);
 }
 
+TEST_CASE("heads that wait for stages take their limit and no more, and none is lost") {
+  World world;
+  constexpr size_t limit = 16 << 10;
+  constexpr int64_t messages = 300;
+  world.receive(limit);
+  auto& sender = *world.sender;
+  const auto publish = [&](int64_t sequence) {
+    PublicationHeader head;
+    head.sequence = head.step = sequence;
+    head.due = {{.analysis = analysis + 1}};
+    const Encoder encoder(head, {});
+    std::byte* to = sender.reserve_head(encoder.size());
+    REQUIRE(to != nullptr);
+    encoder.encode(to);
+    sender.commit(sequence);
+    return encoder.size();
+  };
+  size_t size = 0;
+  for (int64_t n = 1; n <= messages; ++n) size = publish(n);
+  // As many as have room are taken, and then none until one is asked for.
+  const auto most = static_cast<int64_t>(limit / size) + 1;
+  REQUIRE(base::wait_until([&] { return sender.released() >= most / 4; },
+                           base::monotonic_seconds() + 20));
+  base::clock().sleep(0.3);
+  CHECK(sender.released() <= most);
+  for (int64_t n = 1; n <= messages; ++n) {
+    const auto deliveries = world.receiver->next();
+    REQUIRE(deliveries);
+    CHECK(decode_head(deliveries->at(0).data, deliveries->at(0).size).step == n);
+    CHECK(sender.released() <= n + most);
+  }
+}
+
 TEST_CASE("a copy that was overwritten while it was made is not given out") {
   std::mt19937 random(3);
   int lost = 0;
@@ -195,7 +228,7 @@ TEST_CASE("a copy that was overwritten while it was made is not given out") {
     REQUIRE(world.publish(1, analysis));
     world.receive();
     base::clock().sleep(1e-6 * static_cast<double>(random() % 3000));
-    if (world.sender->slots()->hold(8 * cells).bytes > 0) world.sender->slots()->evict_slowest();
+    if (world.sender->slots()->hold(8 * cells, 0).bytes > 0) world.sender->slots()->evict_slowest();
     REQUIRE(world.publish(2, analysis));
     const auto deliveries = world.receiver->next();
     if (deliveries) {

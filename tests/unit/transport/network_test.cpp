@@ -49,6 +49,39 @@ TEST_CASE("messages arrive in order, and the budget holds whatever the receiver 
   }
 }
 
+TEST_CASE("heads of messages that a receiver does not take are a limited number") {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  if (world.size() == 1) return;
+  constexpr size_t size = 64;
+  constexpr int64_t messages = node::record_count;
+  const int server = world.size() - 1;
+  const auto side = world.split(world.rank() == server ? 0 : -1);
+  if (world.rank() == server) {
+    world.barrier();
+    std::vector<int> sources;
+    for (int r = 0; r < server; ++r) sources.push_back(r);
+    NetworkReceiver receiver(world, side, sources, size_t{1} << 20);
+    for (int64_t m = 1; m <= messages; ++m) {
+      REQUIRE(receiver.next());
+      receiver.finish(m, {}, {});
+    }
+  } else {
+    NetworkSender sender(world, {server}, 0, size);
+    for (int64_t m = 1; m <= messages; ++m) {
+      CHECK(sender.fits_head() == (m <= messages * 3 / 4));
+      std::byte* to = sender.reserve_head(size);
+      REQUIRE(to != nullptr);
+      std::fill_n(to, size, std::byte{1});
+      sender.commit(m);
+    }
+    CHECK(sender.reserve_head(size) == nullptr);
+    world.barrier();
+    while (sender.behind() > 0) sender.poll();
+    CHECK(sender.fits_head());
+    CHECK(sender.reserve_head(size) != nullptr);
+  }
+}
+
 namespace {
 
 constexpr size_t large = size_t{32} << 20;  // so that MPI sends it only when it is received
