@@ -158,6 +158,7 @@ check:
 	@tools/install_deps.sh test
 	@$(python) tools/check_layers.py
 	@$(python) tools/check_memory.py
+	@$(python) tools/check_collectives.py
 	@$(python) tools/check_names.py
 	@$(python) tools/check_prose.py
 	@$(python) tools/check_tests.py

@@ -53,7 +53,7 @@ module pillion_sessions
       set_parameter_real32, set_parameter_real64
   end interface
 
-  ! Gives the communicator of the simulation ranks; it is the session's, and gone when that closes.
+  ! Gives the communicator of the simulation ranks, which may be used until MPI_Finalize.
   interface pillion_communicator
     module procedure communicator_f08, communicator_integer
   end interface

@@ -160,8 +160,9 @@ pillion_status pillion_configure(pillion_session* session);
  * and returns 1. On a simulation rank: returns 0 at once. */
 int32_t pillion_serve(pillion_session* session);
 
-/** Communicator of the simulation ranks; owned by the session and gone when it closes.
- * MPI_COMM_NULL on a sidecar. */
+/** Communicator of the simulation ranks, which the program may use until MPI_Finalize, also after
+ * the session has closed. Pillion frees it then. A session that opens later on the same ranks may
+ * have the same one. MPI_COMM_NULL on a sidecar. */
 MPI_Comm pillion_communicator(const pillion_session* session);
 MPI_Fint pillion_communicator_fortran(const pillion_session* session);
 
@@ -381,7 +382,9 @@ pillion_status pillion_is_due(const pillion_session* session, int64_t step, doub
  * once if nothing is.
  *
  * The first step fails if pillion_ready would. After that a step never fails because of something
- * inside Pillion: it is logged and reported, and the analyses that it affects are disabled.
+ * inside Pillion: it is logged and reported, and the analyses that it affects are disabled. It
+ * fails with PILLION_ERROR_STATE on every rank if ranks do not make the same calls, or offer
+ * different steps or times.
  *
  * A step that was offered last, or earlier in the run that this one resumes, is ignored. A counter
  * that goes back begins a new segment of the run: products, conditions and the report then number

@@ -186,7 +186,8 @@ class Session {
   /// throws, or none.
   void configure() { check(pillion_configure(open_handle())); }
 
-  /// Communicator of the simulation ranks, owned by the session; MPI_COMM_NULL on a sidecar.
+  /// Communicator of the simulation ranks, which may be used until MPI_Finalize, also after the
+  /// session has closed; MPI_COMM_NULL on a sidecar.
   [[nodiscard]] MPI_Comm communicator() const { return pillion_communicator(open_handle()); }
 
   /// The fields of the catalogue as the file has them, for programs that do not know, or need not

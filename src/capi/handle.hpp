@@ -3,8 +3,11 @@
 #pragma once
 
 #include <pillion/pillion.h>
+#include <unistd.h>
 
+#include <limits>
 #include <memory>
+#include <utility>
 
 #include "base/error.hpp"
 #include "comm/communicator.hpp"
@@ -18,12 +21,18 @@ namespace pillion::capi {
 struct OpenSession {
   session::Session session;
   bool ended = false;  ///< by MPI_Finalize
+  pid_t process = getpid();
   comm::AtFinalize forgotten{[this] { close_forgotten(); }};
 
+  /// False in a child that was forked after the session had opened.
+  [[nodiscard]] bool is_of_this_process() const { return process == getpid(); }
+
   void close_forgotten() {
-    ended = true;
-    if (session.is_sidecar()) return;
-    const auto status = base::guard([&] { session.close(); });
+    if (std::exchange(ended, true)) return;
+    if (session.is_sidecar() || !is_of_this_process()) return;
+    // Every rank comes to MPI_Finalize, however late.
+    constexpr double no_limit = std::numeric_limits<double>::infinity();
+    const auto status = base::guard([&] { session.close(no_limit); });
     session.log().warn("the session was not closed before MPI_Finalize{}{}",
                        status != 0 ? ": " : "", status != 0 ? pillion_error_message() : "");
   }
@@ -36,6 +45,18 @@ struct OpenSession {
 struct pillion_session {
   std::unique_ptr<pillion::capi::OpenSession> open;
   bool is_sidecar = false;
+
+  /// Forgets the session, which has closed. MPI may still write to what one has whose ranks have
+  /// parted, so that stays.
+  void end() {
+    const bool stays = open && open->session.must_stay();
+    if (stays) open->ended = true;
+    if (stays) kept = std::move(open);
+    open.reset();
+  }
+
+ private:
+  std::unique_ptr<pillion::capi::OpenSession> kept;
 };
 
 namespace pillion::capi {

@@ -190,7 +190,7 @@ int32_t pillion_serve(pillion_session* session) {
   const auto status = guard([&] { mine.serve(); });
   if (status != 0)
     guard([&] { mine.log().failure("a sidecar ended early: {}", pillion_error_message()); });
-  session->open.reset();
+  session->end();
   return 1;
 }
 
@@ -287,7 +287,7 @@ pillion_status pillion_step(pillion_session* session, int64_t step, double time)
 }
 
 pillion_status pillion_checkpoint(pillion_session* session, const char* path) {
-  return guard([&] { side(session).checkpoint(text(path, "the path")); });
+  return guard([&] { side(session).checkpoint(path); });
 }
 
 pillion_status pillion_get_progress(const pillion_session* session, pillion_progress* progress) {
@@ -304,10 +304,20 @@ const char* pillion_report_path(const pillion_session* session) {
 
 pillion_status pillion_close(pillion_session* session) {
   if (session == nullptr) return PILLION_OK;
-  // MPI_Finalize has closed it; what it has of MPI cannot be freed any more.
-  if (session->open && session->open->ended) return PILLION_OK;
-  const auto status = guard([&] { opened(session).close(); });
-  session->open.reset();
+  // MPI_Finalize has closed it; what it has of MPI cannot be freed any more. And a child of the
+  // process that opened it has only a copy: the other ranks wait for the parent.
+  if (session->open && (session->open->ended || !session->open->is_of_this_process()))
+    return PILLION_OK;
+  bool is_open = false;
+  const auto status = guard([&] {
+    try {
+      opened(session).close();
+    } catch (const pillion::simulation::Late&) {
+      is_open = true;
+      throw;
+    }
+  });
+  if (!is_open) session->end();
   return status;
 }
 

@@ -2,9 +2,14 @@
 // Agreement on failure.
 #include "comm/agreement.hpp"
 
+#include <algorithm>
+#include <array>
 #include <limits>
+#include <span>
+#include <string_view>
 
 #include "base/clock.hpp"
+#include "comm/calls.hpp"
 
 namespace pillion::comm {
 namespace {
@@ -19,17 +24,31 @@ constexpr int32_t says_no = 2 * lacking;
 
 thread_local double waited = 0;
 
-// One word crosses, so that all of the time is waiting for the rank that comes last.
+// One word crosses, so that all of the time is waiting for the rank that comes last; or a few, if
+// the calls of ranks are compared.
 int32_t meet(const Communicator& comm, int32_t mark) {
+  if (comm.size() == 1) return mark;
   const double begin = base::monotonic_seconds();
-  check(MPI_Allreduce(MPI_IN_PLACE, &mark, 1, MPI_INT32_T, MPI_BOR, comm.handle()),
-        "MPI_Allreduce");
+  if (auto* calls = comm.calls())
+    mark = static_cast<int32_t>(calls->meet(comm.handle(), comm.rank(), mark));
+  else
+    check(MPI_Allreduce(MPI_IN_PLACE, &mark, 1, MPI_INT32_T, MPI_BOR, comm.handle()),
+          "MPI_Allreduce");
   waited += base::monotonic_seconds() - begin;
   return mark;
 }
 
 // Made when the library is loaded, for later there may be no memory for it. Copies share it.
 const Error no_memory(ErrorCode::Stage, "out of memory");
+
+/// An error for what is none of ours, or that there is no memory for one.
+Error foreign(const char* what) {
+  try {
+    return {ErrorCode::Internal, what};
+  } catch (const std::bad_alloc&) {
+    return no_memory;
+  }
+}
 
 std::optional<Error> caught(Work<void> work) {
   try {
@@ -40,28 +59,30 @@ std::optional<Error> caught(Work<void> work) {
   } catch (const std::bad_alloc&) {
     return no_memory;
   } catch (const std::exception& e) {
-    return Error(ErrorCode::Internal, e.what());
+    return foreign(e.what());
   } catch (...) {
-    return Error(ErrorCode::Internal, "an exception that is not a std::exception");
+    return foreign("an exception that is not a std::exception");
   }
 }
 
-/// The failure of the lowest rank that has one, on every rank.
+/// The failure of the lowest rank that has one, on every rank. Between the first collective and the
+/// last nothing takes memory: a rank that has none is here for that very reason.
 std::optional<Error> share(const Communicator& comm, const std::optional<Error>& mine) {
   constexpr int32_t no_rank = std::numeric_limits<int32_t>::max();
   const int32_t first = comm.reduced(mine ? comm.rank() : no_rank, Operation::Min);
   if (first == no_rank) return {};
-  base::Bytes bytes;
-  if (comm.rank() == first) {
-    base::ByteWriter writer;
-    writer.put(static_cast<int32_t>(mine->code()));
-    writer.put(std::string(mine->what()));
-    bytes = writer.take();
+  std::array<int64_t, 2> code_and_size{};
+  std::array<char, 4096> text;
+  if (comm.rank() == first && mine) {
+    const std::string_view what = mine->what();
+    code_and_size = {static_cast<int64_t>(mine->code()),
+                     static_cast<int64_t>(std::min(what.size(), text.size()))};
+    std::copy_n(what.begin(), code_and_size[1], text.begin());
   }
-  comm.broadcast(bytes, first);
-  base::ByteReader reader(bytes);
-  const auto code = static_cast<ErrorCode>(reader.get<int32_t>());
-  return Error(code, reader.get<std::string>());
+  comm.broadcast(std::as_writable_bytes(std::span(code_and_size)), first);
+  const auto size = static_cast<size_t>(code_and_size[1]);
+  comm.broadcast(std::as_writable_bytes(std::span(text).first(size)), first);
+  return Error(static_cast<ErrorCode>(code_and_size[0]), std::string(text.data(), size));
 }
 
 }  // namespace
@@ -78,7 +99,10 @@ std::exception_ptr failure_of(Work<void> work) {
 }
 
 void together(const Communicator& comm, Work<void> work) {
-  if (const auto failure = share(comm, caught(work))) throw *failure;
+  const auto mine = caught(work);
+  // Where calls are compared, ranks meet before they do anything else.
+  if (comm.calls() != nullptr && (meet(comm, mine ? failed : goes_on) & failed) == 0) return;
+  if (const auto failure = share(comm, mine)) throw *failure;
 }
 
 base::Bytes broadcast_made(const Communicator& comm, int root, Work<base::Bytes> make) {

@@ -4,32 +4,12 @@
 #pragma once
 
 #include <exception>
-#include <memory>
 #include <optional>
-#include <type_traits>
 
 #include "comm/communicator.hpp"
+#include "comm/work.hpp"
 
 namespace pillion::comm {
-
-/// A piece of work that its caller holds. Unlike std::function it needs no memory of its own, so
-/// that a rank that lacks memory still comes to the agreement, where the others wait for it.
-template <class Result>
-class Work {
- public:
-  template <class F>
-  requires(!std::is_same_v<std::remove_cvref_t<F>, Work>)
-      Work(F&& function)  // NOLINT(google-explicit-constructor)
-      : object_(const_cast<void*>(static_cast<const void*>(std::addressof(function)))),
-        call_([](void* object) -> Result {
-          return static_cast<Result>((*static_cast<std::remove_reference_t<F>*>(object))());
-        }) {}
-  Result operator()() const { return call_(object_); }
-
- private:
-  void* object_;
-  Result (*call_)(void*);
-};
 
 /// Runs `work` and then agrees: if it threw on any rank, the exception of the lowest such rank is
 /// thrown on every rank. The work itself must not be collective. [collective]

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "comm/agreement.hpp"
+#include "comm/calls.hpp"
 #include "comm/message.hpp"
 
 namespace pillion::comm {
@@ -26,11 +27,17 @@ Communicator::Communicator(MPI_Comm parent) {
   measure();
 }
 
-Communicator Communicator::adopt(MPI_Comm handle) {
+Communicator Communicator::adopt(MPI_Comm handle) const {
   Communicator out;
   out.handle_ = handle;
-  if (handle != MPI_COMM_NULL) out.measure();
+  if (handle == MPI_COMM_NULL) return out;
+  out.measure();
+  out.calls_ = calls_;
   return out;
+}
+
+void Communicator::expect_joined() const {
+  if (calls_) calls_->expect_joined();
 }
 
 void Communicator::measure() {
@@ -42,7 +49,8 @@ void Communicator::measure() {
 Communicator::Communicator(Communicator&& other) noexcept
     : handle_(std::exchange(other.handle_, MPI_COMM_NULL)),
       rank_(std::exchange(other.rank_, -1)),
-      size_(std::exchange(other.size_, 0)) {}
+      size_(std::exchange(other.size_, 0)),
+      calls_(std::move(other.calls_)) {}
 
 Communicator& Communicator::operator=(Communicator&& other) noexcept {
   if (this == &other) return *this;
@@ -50,6 +58,7 @@ Communicator& Communicator::operator=(Communicator&& other) noexcept {
   handle_ = std::exchange(other.handle_, MPI_COMM_NULL);
   rank_ = std::exchange(other.rank_, -1);
   size_ = std::exchange(other.size_, 0);
+  calls_ = std::move(other.calls_);
   return *this;
 }
 
@@ -63,7 +72,15 @@ void Communicator::release() noexcept {
   MPI_Comm_free(&handle_);
 }
 
+Communicator Communicator::duplicate() const {
+  expect_joined();
+  MPI_Comm out = MPI_COMM_NULL;
+  check(MPI_Comm_dup(handle_, &out), "MPI_Comm_dup");
+  return adopt(out);
+}
+
 Communicator Communicator::split(int colour) const {
+  expect_joined();
   MPI_Comm out = MPI_COMM_NULL;
   check(MPI_Comm_split(handle_, colour < 0 ? MPI_UNDEFINED : colour, rank_, &out),
         "MPI_Comm_split");
@@ -71,15 +88,20 @@ Communicator Communicator::split(int colour) const {
 }
 
 Communicator Communicator::split_by_node() const {
+  expect_joined();
   MPI_Comm out = MPI_COMM_NULL;
   check(MPI_Comm_split_type(handle_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &out),
         "MPI_Comm_split_type");
   return adopt(out);
 }
 
-void Communicator::barrier() const { check(MPI_Barrier(handle_), "MPI_Barrier"); }
+void Communicator::barrier() const {
+  expect_joined();
+  check(MPI_Barrier(handle_), "MPI_Barrier");
+}
 
 void Communicator::broadcast(base::Bytes& bytes, int root) const {
+  expect_joined();
   auto size = static_cast<int64_t>(bytes.size());
   check(MPI_Bcast(&size, 1, MPI_INT64_T, root, handle_), "MPI_Bcast");
   bytes.resize(static_cast<size_t>(size));
@@ -87,6 +109,7 @@ void Communicator::broadcast(base::Bytes& bytes, int root) const {
 }
 
 void Communicator::broadcast(std::span<std::byte> bytes, int root) const {
+  expect_joined();
   if (bytes.size() <= most_plain_bytes) {
     check(MPI_Bcast(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, root, handle_),
           "MPI_Bcast");
@@ -126,15 +149,19 @@ void reduce_in_pieces(T* values, int64_t count, MPI_Datatype type, Operation ope
 }  // namespace
 
 void Communicator::reduce(int32_t* values, int64_t count, Operation operation) const {
+  expect_joined();
   reduce_in_pieces(values, count, MPI_INT32_T, operation, handle_);
 }
 void Communicator::reduce(int64_t* values, int64_t count, Operation operation) const {
+  expect_joined();
   reduce_in_pieces(values, count, MPI_INT64_T, operation, handle_);
 }
 void Communicator::reduce(float* values, int64_t count, Operation operation) const {
+  expect_joined();
   reduce_in_pieces(values, count, MPI_FLOAT, operation, handle_);
 }
 void Communicator::reduce(double* values, int64_t count, Operation operation) const {
+  expect_joined();
   reduce_in_pieces(values, count, MPI_DOUBLE, operation, handle_);
 }
 
@@ -145,11 +172,13 @@ std::vector<int64_t> Communicator::gather_all(int64_t value) const {
 }
 
 void Communicator::gather_all(int64_t value, std::span<int64_t> all) const {
+  expect_joined();
   check(MPI_Allgather(&value, 1, MPI_INT64_T, all.data(), 1, MPI_INT64_T, handle_),
         "MPI_Allgather");
 }
 
 int64_t Communicator::sum_below(int64_t value) const {
+  expect_joined();
   int64_t sum = 0;
   check(MPI_Exscan(&value, &sum, 1, MPI_INT64_T, MPI_SUM, handle_), "MPI_Exscan");
   return rank_ == 0 ? 0 : sum;  // MPI leaves that of the first rank undefined
@@ -186,11 +215,11 @@ void append(std::vector<ValueRun>& runs, const ValueRun& next) {
   runs.push_back(next);
 }
 
-base::Bytes joined_runs(const base::Bytes& lower, const base::Bytes& higher) {
+const auto joined_runs = [](const base::Bytes& lower, const base::Bytes& higher) {
   auto runs = base::from_bytes<std::vector<ValueRun>>(lower);
   for (const auto& next : base::from_bytes<std::vector<ValueRun>>(higher)) append(runs, next);
   return base::to_bytes(runs);
-}
+};
 
 }  // namespace
 
@@ -222,6 +251,7 @@ std::vector<int64_t> Communicator::gather_all_runs(int64_t value) const {
 // it has from the ranks behind it, with their numbers and sizes. One that lacks memory for that
 // passes on less, so that no other waits for it.
 std::vector<base::Bytes> Communicator::gather(const base::Bytes& bytes, int root) const {
+  expect_joined();
   const int place = (rank_ - root + size_) % size_;
   const auto rank_at = [&](int other) { return (other + root) % size_; };
   base::ByteWriter mine;
@@ -266,9 +296,9 @@ std::vector<base::Bytes> Communicator::gather(const base::Bytes& bytes, int root
 }
 
 // The root takes one message after the other; MPI keeps a large one with its sender until then.
-void Communicator::gather_each(
-    std::span<const std::byte> mine, int root,
-    const std::function<void(int rank, std::span<const std::byte> bytes)>& use) const {
+void Communicator::gather_each(std::span<const std::byte> mine, int root,
+                               Work<void, int, std::span<const std::byte>> use) const {
+  expect_joined();
   if (rank_ != root) return send(*this, mine.data(), mine.size(), root, tags::gathered_each).wait();
   std::exception_ptr failure;
   for (int r = 0; r < size_; ++r) {
@@ -283,9 +313,8 @@ void Communicator::gather_each(
 }
 
 // A binomial tree: in round k, ranks that are odd multiples of 2^k send to the multiple below.
-base::Bytes Communicator::fold(
-    base::Bytes mine,
-    const std::function<base::Bytes(const base::Bytes&, const base::Bytes&)>& join) const {
+base::Bytes Communicator::fold(base::Bytes mine, Join join) const {
+  expect_joined();
   std::exception_ptr failure;
   for (int step = 1; step < size_; step *= 2) {
     if (rank_ % (2 * step) != 0) {
@@ -365,13 +394,19 @@ bool end_job_at_finalize(const Communicator& all, const Communicator& some,
   check(MPI_Comm_size(MPI_COMM_WORLD, &ranks), "MPI_Comm_size");
   if (all.size() != ranks) return false;
   // These live until the program ends, as no object can own them.
-  auto* const waiting = new Communicator(some.handle());
-  new AtFinalize([waiting, must_end = std::move(must_end)] {
-    std::fflush(nullptr);  // an aborted program writes nothing more
-    waiting->barrier();
-    if (waiting->rank() == 0 && (!must_end || must_end())) MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
-    waiting->barrier();
+  Communicator* waiting = nullptr;
+  together(some, [&] {
+    waiting = new Communicator;
+    new AtFinalize([waiting, must_end = std::move(must_end)] {
+      if (!*waiting) return;
+      std::fflush(nullptr);  // an aborted program writes nothing more
+      waiting->barrier();
+      if (waiting->rank() == 0 && (!must_end || must_end()))
+        MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+      waiting->barrier();
+    });
   });
+  *waiting = Communicator(some.handle());
   return true;
 }
 

@@ -16,10 +16,13 @@
 
 #include "base/bytes.hpp"
 #include "base/error.hpp"
+#include "comm/work.hpp"
 
 namespace pillion::comm {
 
 enum class Operation { Sum, Min, Max };
+
+class Calls;
 
 /// Throws if an MPI call did not succeed.
 void check(int code, const char* call);
@@ -28,7 +31,7 @@ class Communicator {
  public:
   /// No communicator: rank -1 of 0.
   Communicator() = default;
-  /// A private copy of a communicator.
+  /// A private copy of a communicator, on which nothing is compared.
   explicit Communicator(MPI_Comm parent);
   Communicator(Communicator&& other) noexcept;
   Communicator& operator=(Communicator&& other) noexcept;
@@ -39,6 +42,16 @@ class Communicator {
   [[nodiscard]] int size() const { return size_; }
   [[nodiscard]] explicit operator bool() const { return handle_ != MPI_COMM_NULL; }
 
+  /// Has all that its ranks do together compared with the call that each of them is in. What is
+  /// split from it does the same.
+  void compare(std::shared_ptr<Calls> calls) { calls_ = std::move(calls); }
+  /// Null where nothing is compared.
+  [[nodiscard]] Calls* calls() const { return calls_.get(); }
+  /// Throws if the ranks have parted, since some would never come. Not collective.
+  void expect_joined() const;
+
+  /// The same ranks, for reductions that are under way while others are.
+  [[nodiscard]] Communicator duplicate() const;
   /// The ranks that gave the same colour, in the order they have here; a negative colour gives
   /// none.
   [[nodiscard]] Communicator split(int colour) const;
@@ -74,25 +87,23 @@ class Communicator {
   /// Calls use(rank, bytes) at the root for everyone's bytes, in the order of ranks. The root holds
   /// one other rank's bytes at a time. If a call throws, the other messages are received all the
   /// same.
-  void gather_each(
-      std::span<const std::byte> mine, int root,
-      const std::function<void(int rank, std::span<const std::byte> bytes)>& use) const;
+  void gather_each(std::span<const std::byte> mine, int root,
+                   Work<void, int, std::span<const std::byte>> use) const;
   /// Joins everyone's bytes in the order of ranks, along a tree: no rank receives more than log2 of
   /// the number of ranks messages. `join(lower, higher)` makes one of two, and must be associative.
   /// The whole at rank 0; elsewhere, what this rank passed on. If a call of `join` throws, that
   /// rank passes on what it had before and throws at the end.
-  [[nodiscard]] base::Bytes fold(
-      base::Bytes mine,
-      const std::function<base::Bytes(const base::Bytes& lower, const base::Bytes& higher)>& join)
-      const;
+  using Join = Work<base::Bytes, const base::Bytes&, const base::Bytes&>;
+  [[nodiscard]] base::Bytes fold(base::Bytes mine, Join join) const;
 
  private:
-  static Communicator adopt(MPI_Comm handle);
+  [[nodiscard]] Communicator adopt(MPI_Comm handle) const;
   void measure();
   void release() noexcept;
   MPI_Comm handle_ = MPI_COMM_NULL;
   int rank_ = -1;
   int size_ = 0;
+  std::shared_ptr<Calls> calls_;
 };
 
 /// Throws ErrorCode::State unless MPI is running: many MPI libraries end a program that calls them

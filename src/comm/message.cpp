@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 #include "base/clock.hpp"
 #include "comm/agreement.hpp"
+#include "comm/calls.hpp"
 
 namespace pillion::comm {
 
@@ -239,6 +242,7 @@ bool take_one(const Communicator& comm, int tag, SparseExchange::Messages& in,
 
 SparseExchange::Messages SparseExchange::exchange(const Messages& out,
                                                   std::exception_ptr& failure) {
+  comm_.expect_joined();
   const int tag = tag_ + (odd_ ? 1 : 0);
   odd_ = !odd_;
   std::vector<MPI_Request> sent;
@@ -291,25 +295,102 @@ SparseExchange::Messages SparseExchange::made_by(Work<Messages> make) {
   return in;
 }
 
+namespace {
+
+// Of the call that a contribution to a maximum comes from, before its values: its kind, the step
+// and the time, each with its negation. A sum has as many zeros.
+constexpr size_t of_call = 6;
+
+void put_call(const Call& call, std::span<double> to) {
+  const auto kind = static_cast<double>(call.kind);
+  const auto step = static_cast<double>(call.step);
+  const double time = std::isnan(call.time) ? std::numeric_limits<double>::lowest() : call.time;
+  const std::array<double, of_call> numbers{kind, -kind, step, -step, time, -time};
+  std::copy(numbers.begin(), numbers.end(), to.begin());
+}
+
+Call call_of(double kind, double step, double time) {
+  return {static_cast<CallKind>(static_cast<int32_t>(kind)), static_cast<int64_t>(step), time};
+}
+
+/// Why ranks part whose contributions come from such calls; nothing if they all come from one.
+std::optional<Error> difference_in(std::span<const double> numbers) {
+  return difference(call_of(-numbers[1], -numbers[3], -numbers[5]),
+                    call_of(numbers[0], numbers[2], numbers[4]));
+}
+
+}  // namespace
+
+void LaggedReduction::reserve(size_t values) {
+  reserved_ = values;
+  values_.reserve(of_call + values);
+  calls_.reserve(of_call + values);
+}
+
+// The values under way are MPI's. A rank that gave others in their place would spoil what all ranks
+// hear of it, without any error.
 std::span<double> LaggedReduction::prepare(size_t count) {
-  values_.assign(count, 0.0);
-  return values_;
+  if (is_under_way_)
+    base::fail(ErrorCode::Internal, "a reduction is prepared while the one before is under way");
+  values_.assign(of_call + count, 0.0);
+  return std::span(values_).subspan(of_call);
+}
+
+void LaggedReduction::start(const Call& call, Values& values, Request& request) const {
+  if (ranks_.size() == 1) return;
+  if (operation_ == Operation::Max) put_call(call, values);
+  const auto count = static_cast<int>(values.size());
+  request = operation_ == Operation::Sum ? start_sum(ranks_, values.data(), count)
+                                         : start_maximum(ranks_, values.data(), count);
+}
+
+void LaggedReduction::compare(const Values& values) const {
+  auto* calls = ranks_.calls();
+  if (calls == nullptr || ranks_.size() == 1 || operation_ == Operation::Sum) return;
+  if (auto why = difference_in(values)) calls->part(std::move(*why));
 }
 
 void LaggedReduction::start() {
+  ranks_.expect_joined();
+  start(ranks_.calls() != nullptr ? ranks_.calls()->now() : Call(), values_, request_);
   is_under_way_ = true;
-  if (ranks_.size() == 1) return;
-  const auto count = static_cast<int>(values_.size());
-  request_ = operation_ == Operation::Sum ? start_sum(ranks_, values_.data(), count)
-                                          : start_maximum(ranks_, values_.data(), count);
 }
 
 std::optional<std::span<const double>> LaggedReduction::settle() {
   if (!is_under_way_) return {};
-  // Every rank has started this reduction, or comes to do so before it waits for anything else.
+  ranks_.expect_joined();
+  // Every rank has started this reduction, or comes to do so before it waits for anything else; or
+  // it joins from another call, and the ranks part.
   request_.wait();
   is_under_way_ = false;
-  return std::span<const double>(values_);
+  compare(values_);
+  return std::span<const double>(values_).subspan(of_call);
+}
+
+void LaggedReduction::join() {
+  if (ranks_.size() <= 1 || is_joining_) return;
+  ranks_.expect_joined();
+  calls_.assign(of_call + reserved_, 0.0);
+  start(ranks_.calls() != nullptr ? ranks_.calls()->now() : Call(), calls_, joining_);
+  is_joining_ = true;
+}
+
+// A rank that waits for others to join has contributed that already.
+void LaggedReduction::leave() noexcept {
+  if (ranks_.size() <= 1 || is_joining_) return;
+  try {
+    calls_.assign(of_call + reserved_, 0.0);
+    start({CallKind::Left}, calls_, joining_);
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): then others may wait for it
+  }
+}
+
+bool LaggedReduction::has_joined() {
+  if (!is_joining_) return true;
+  if (!joining_.test()) return false;
+  is_joining_ = false;
+  compare(calls_);
+  return true;
 }
 
 }  // namespace pillion::comm

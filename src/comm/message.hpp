@@ -13,7 +13,9 @@
 
 #include "base/bytes.hpp"
 #include "comm/agreement.hpp"
+#include "comm/calls.hpp"
 #include "comm/communicator.hpp"
+#include "comm/request.hpp"
 
 namespace pillion::comm {
 
@@ -65,34 +67,6 @@ class ByteType {
 
 /// Below this size plain bytes do, and no datatype need be made.
 constexpr size_t most_plain_bytes = size_t{1} << 30;
-
-/// A message or reduction under way; its memory must stay until it is done. Must be waited for or
-/// tested until done before it is destroyed.
-class Request {
- public:
-  Request() = default;
-  explicit Request(MPI_Request handle) : handle_(handle) {}
-  Request(Request&& other) noexcept;
-  Request& operator=(Request&& other) noexcept;
-  ~Request() = default;
-  [[nodiscard]] bool test();
-  void wait();
-  /// Waits for ranks that may come much later, and leaves the core to others: after 0.1 ms it only
-  /// asks now and then. It returns late by at most as long as it waited, and 0.1 s.
-  void wait_asleep();
-  /// The bytes of a message that has been received; nothing as long as it has not.
-  [[nodiscard]] std::optional<size_t> received();
-  /// Withdraws a receive that no message has met. False if one has, and the receive continues.
-  [[nodiscard]] bool withdraw();
-  friend std::optional<size_t> find_done(std::span<Request> requests, bool wait);
-
- private:
-  MPI_Request handle_ = MPI_REQUEST_NULL;
-};
-
-static_assert(sizeof(Request) == sizeof(MPI_Request));
-/// One of several that is done, now or, with `wait`, as soon as one is. It is not found again.
-std::optional<size_t> find_done(std::span<Request> requests, bool wait);
 
 [[nodiscard]] Request send(const Communicator& comm, const void* data, size_t size, int to,
                            int tag);
@@ -151,34 +125,54 @@ class SparseExchange {
 
 // A reduction over all ranks for which no rank waits: each rank contributes when it comes by, and
 // reads the result when it comes by again. By then the others have contributed too, or are about
-// to.
+// to. Where the calls of ranks are compared, each contribution says from which call it comes.
 
 class LaggedReduction {
  public:
-  /// `operation` is Max or Sum.
+  /// `operation` is Max or Sum; only a maximum tells from which calls contributions come. The
+  /// ranks' communicator is for lagged reductions alone, for others may be under way. Of several on
+  /// one communicator, each is started as often as the others.
   LaggedReduction(const Communicator& ranks, Operation operation)
       : ranks_(ranks), operation_(operation) {}
 
   // A rank that did not take part would leave the others waiting. So one that lacks memory must be
   // able to: up to what was reserved, nothing here takes any.
 
-  /// Keeps memory for as many values.
-  void reserve(size_t values) { values_.reserve(values); }
+  /// Keeps memory for as many values, which is how many join() contributes.
+  void reserve(size_t values);
   /// What this rank contributes next: `count` zeros, as many as on every rank, for the caller to
-  /// change until start(). The reduction before must be settled.
+  /// change until start(). The reduction before must be settled: MPI still writes to its values.
   std::span<double> prepare(size_t count);
   /// Contributes it. [collective, does not wait]
   void start();
   /// The result of the reduction that was started last, good until prepare(); nothing if it was
-  /// read. Waits for ranks that have not started it yet. [collective]
+  /// read. Waits for ranks that have not started it yet. Throws if they have contributed from
+  /// different calls. [collective]
   std::optional<std::span<const double>> settle();
 
+  /// Contributes nothing but the call that this rank is in, one in which no rank starts a
+  /// reduction: ranks that wait for one learn that it will not come. The reduction before need not
+  /// be settled. Does nothing while ranks have not joined since the last time. [collective, does
+  /// not wait]
+  void join();
+  /// Whether all ranks have joined, or there was nothing to join. Throws if they have contributed
+  /// from different calls. Does not wait.
+  [[nodiscard]] bool has_joined();
+  /// For a rank that has parted: others that wait for its contribution find that out. Does not
+  /// wait.
+  void leave() noexcept;
+
  private:
+  using Values = std::vector<double>;
+  void start(const Call& call, Values& values, Request& request) const;
+  void compare(const Values& values) const;
+
   const Communicator& ranks_;
   Operation operation_;
-  std::vector<double> values_;
-  Request request_;
-  bool is_under_way_ = false;
+  Values values_, calls_;  ///< of start() and of join()
+  Request request_, joining_;
+  size_t reserved_ = 0;
+  bool is_under_way_ = false, is_joining_ = false;
 };
 
 }  // namespace pillion::comm

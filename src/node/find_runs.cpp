@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "base/folder.hpp"
 #include "node/segment.hpp"
 
 namespace pillion::node {
@@ -37,11 +38,9 @@ void look_at(int number, int descriptor, std::vector<Found>& found) {
 }
 
 void look_at_process(int number, const fs::path& folder, std::vector<Found>& found) {
-  std::error_code error;
-  for (fs::directory_iterator at(folder / "fd", error), end; !error && at != end;
-       at.increment(error)) {
-    const auto descriptor = number_in(at->path().filename().string());
-    if (descriptor && is_nameless_shared_file(at->path())) look_at(number, *descriptor, found);
+  for (const auto& file : base::entries_of(folder / "fd")) {
+    const auto descriptor = number_in(file.filename().string());
+    if (descriptor && is_nameless_shared_file(file)) look_at(number, *descriptor, found);
   }
 }
 
@@ -49,10 +48,9 @@ void look_at_process(int number, const fs::path& folder, std::vector<Found>& fou
 
 std::vector<Found> find_runs() {
   std::vector<Found> found;
-  std::error_code error;
-  for (fs::directory_iterator at("/proc", error), end; !error && at != end; at.increment(error))
-    if (const auto number = number_in(at->path().filename().string()))
-      look_at_process(*number, at->path(), found);
+  for (const auto& entry : base::entries_of("/proc"))
+    if (const auto number = number_in(entry.filename().string()))
+      look_at_process(*number, entry, found);
   std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
     return std::pair(a.identity.run, a.identity.node) < std::pair(b.identity.run, b.identity.node);
   });

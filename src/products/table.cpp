@@ -11,6 +11,7 @@
 #include <iterator>
 
 #include "base/error.hpp"
+#include "base/folder.hpp"
 #include "base/json.hpp"
 
 namespace pillion::products {
@@ -175,9 +176,7 @@ bool is_of_one_step(const std::filesystem::path& file) {
 
 Written publications_in(const std::filesystem::path& folder) {
   Written written;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    const auto& file = entry.path();
+  for (const auto& file : base::entries_of(folder)) {
     if (file.filename().string().starts_with('.')) continue;
     written.any = true;
     if (file.extension() != ".csv" || is_of_one_step(file)) continue;

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/folder.hpp"
 #include "base/value.hpp"
 
 namespace pillion::products {
@@ -105,18 +106,15 @@ void write_whole(const fs::path& path, std::string_view content, bool durable) {
 void put_folder_in_place(const fs::path& path) {
   std::error_code error;
   const fs::path old = path.parent_path() / ("." + path.filename().string() + ".old");
-  fs::remove_all(old, error);
+  (void)base::remove_all(old);
   if (fs::exists(path)) fs::rename(path, old, error);
   if (error) fail_file("move aside", path, error.value());
   fs::rename(aside(path), path, error);
   if (error) fail_file("put in place", path, error.value());
-  fs::remove_all(old, error);
+  (void)base::remove_all(old);
 }
 
-void discard_folder_aside(const fs::path& path) noexcept {
-  std::error_code ignored;
-  fs::remove_all(aside(path), ignored);
-}
+void discard_folder_aside(const fs::path& path) { (void)base::remove_all(aside(path)); }
 
 namespace {
 

@@ -47,7 +47,7 @@ std::filesystem::path aside(const std::filesystem::path& path);
 void put_folder_in_place(const std::filesystem::path& path);
 
 /// Removes a folder that was written aside and did not become whole.
-void discard_folder_aside(const std::filesystem::path& path) noexcept;
+void discard_folder_aside(const std::filesystem::path& path);
 
 /// Makes a folder and those above it.
 void make_folder(const std::filesystem::path& path);

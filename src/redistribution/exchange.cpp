@@ -139,9 +139,24 @@ size_t Redistribution::bytes_in_messages(const std::vector<Moves>& all, size_t p
   return static_cast<size_t>(cells) * per_cell;
 }
 
+void Redistribution::list_path_sizes(size_t per_cell) {
+  path_sizes_.clear();
+  listed_for_ = per_cell;
+  if (!memory_->has_neighbours()) return;
+  for (const auto& moves : sent_)
+    if (const auto place = memory_->neighbours().find(moves.rank))
+      path_sizes_[*place] = static_cast<size_t>(moves.cells) * per_cell;
+}
+
 // As far as is known before ranks agree on node memory: without it all values go by messages.
 void Redistribution::reserve(size_t per_cell) {
   path_ = per_cell <= path_per_cell_ && has_path_ ? memory_->path() : nullptr;
+  list_path_sizes(per_cell);
+  const size_t most = std::max(received_.size(), received_parts_.size());
+  posted_.reserve(most);
+  coming_.reserve(most);
+  handed_.reserve(most);
+  going_.reserve(sent_.size());
   (void)memory_->receiving.of(bytes_in_messages(received_, per_cell));
   (void)memory_->sending.of(bytes_in_messages(sent_, per_cell));
 }
@@ -149,11 +164,9 @@ void Redistribution::reserve(size_t per_cell) {
 // All ranks ask for memory in the same exchanges, since all move the same fields.
 void Redistribution::prepare_path(size_t per_cell) {
   if (memory_->has_neighbours() && per_cell > path_per_cell_) {
-    NodePath::Sizes sizes;
-    for (const auto& moves : sent_)
-      if (const auto place = memory_->neighbours().find(moves.rank))
-        sizes[*place] = static_cast<size_t>(moves.cells) * per_cell;
-    has_path_ = memory_->reserve(*need_, std::move(sizes));
+    if (listed_for_ != per_cell) list_path_sizes(per_cell);
+    listed_for_ = 0;
+    has_path_ = memory_->reserve(*need_, std::move(path_sizes_));
     path_per_cell_ = per_cell;
   }
   // Memory that was found for this plan may be lost when another asks for more than there is.
@@ -199,18 +212,16 @@ void Redistribution::exchange(std::span<const FieldArrays> fields,
   const size_t per_cell = bytes_per_cell(fields);
   prepare_path(per_cell);
   const auto size_of = [&](const Moves& m) { return static_cast<size_t>(m.cells) * per_cell; };
-  std::vector<std::pair<const Moves*, std::byte*>> posted;
-  std::vector<comm::Request> coming, going;
-  std::vector<Coming> handed;
+  posted_.clear(), coming_.clear(), going_.clear(), handed_.clear();
   std::byte* at = memory_->receiving.of(need_->received);
   for (const auto& moves : received) {
     if (const auto place = place_of(moves)) {
-      handed.push_back({*place, &moves, 0, nullptr});
+      handed_.push_back({*place, &moves, 0, nullptr});
       continue;
     }
-    coming.push_back(
+    coming_.push_back(
         comm::receive(ranks_, at, size_of(moves), moves.rank, comm::tags::redistribution_values));
-    posted.emplace_back(&moves, at);
+    posted_.emplace_back(&moves, at);
     at += size_of(moves);
   }
   // Each rank begins with another, so that they do not all write to the same one.
@@ -226,25 +237,25 @@ void Redistribution::exchange(std::span<const FieldArrays> fields,
     }
     std::byte* const begin = at;
     for (const auto& move : moves.moves) at = pack(move, fields, at);
-    going.push_back(
+    going_.push_back(
         comm::send(ranks_, begin, size_of(moves), moves.rank, comm::tags::redistribution_values));
   }
   copy(kept, fields);
-  size_t open = coming.size();
-  while (open > 0 || !handed.empty()) {
+  size_t open = coming_.size();
+  while (open > 0 || !handed_.empty()) {
     bool progress = false;
-    for (auto& from : handed) progress = take(from, fields) || progress;
-    std::erase_if(handed, [](const Coming& c) { return c.next == c.moves->moves.size(); });
+    for (auto& from : handed_) progress = take(from, fields) || progress;
+    std::erase_if(handed_, [](const Coming& c) { return c.next == c.moves->moves.size(); });
     if (open > 0)
-      if (const auto i = comm::find_done(coming, handed.empty())) {
-        const std::byte* from = posted[*i].second;
-        for (const auto& move : posted[*i].first->moves) from = unpack(move, fields, from);
+      if (const auto i = comm::find_done(coming_, handed_.empty())) {
+        const std::byte* from = posted_[*i].second;
+        for (const auto& move : posted_[*i].first->moves) from = unpack(move, fields, from);
         --open;
         progress = true;
       }
     if (!progress) base::clock().yield();
   }
-  for (auto& request : going) request.wait();
+  for (auto& request : going_) request.wait();
   memory_->trim();
 }
 

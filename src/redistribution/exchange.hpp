@@ -73,6 +73,7 @@ class Redistribution {
   /// [collective]
   void exchange_plan(TransferMemory* memory, comm::Work<std::vector<layout::Moves>> plan);
   void list_parts();
+  void list_path_sizes(size_t per_cell);
   /// Finds node memory for fields of `per_cell` bytes per cell, and divides it.
   void prepare_path(size_t per_cell);
   /// Its rank on the node, if values go to it through the node's memory.
@@ -96,6 +97,12 @@ class Redistribution {
   bool has_path_ = false;     ///< node memory has room for the plan
   NodePath* path_ = nullptr;  ///< in the exchange at work
   size_t path_per_cell_ = 0;  ///< bytes for which node memory was asked for
+  // Of the exchange at work, with memory that was reserved before ranks agreed on it.
+  NodePath::Sizes path_sizes_;  ///< for values of `listed_for_` bytes
+  size_t listed_for_ = 0;
+  std::vector<std::pair<const layout::Moves*, std::byte*>> posted_;
+  std::vector<comm::Request> coming_, going_;
+  std::vector<Coming> handed_;
 };
 
 /// One message from each rank to each that gets anything of it. Memory is kept from one time to the

@@ -71,14 +71,17 @@ std::optional<NodePath> NodePath::make(const Neighbours& neighbours, size_t byte
   const size_t size = head_of(node) + bytes;
   NodePath path;
   path.me_ = node.rank();
+  std::vector<int64_t> processes, descriptors, lengths;
   const bool made = on_all(node, [&] {
+    for (auto* all : {&processes, &descriptors, &lengths})
+      all->resize(static_cast<size_t>(node.size()));
     path.own_file_ = SharedFile::make(node::memory_folder, size);
     path.own_file_.reserve(0, size);
   });
   if (!made) return {};
-  const auto processes = node.gather_all(static_cast<int64_t>(node::this_process()));
-  const auto descriptors = node.gather_all(path.own_file_.descriptor());
-  const auto lengths = node.gather_all(static_cast<int64_t>(size));
+  node.gather_all(static_cast<int64_t>(node::this_process()), processes);
+  node.gather_all(path.own_file_.descriptor(), descriptors);
+  node.gather_all(static_cast<int64_t>(size), lengths);
   const bool mapped = on_all(node, [&] {
     for (size_t r = 0; r < lengths.size(); ++r) {
       const auto length = static_cast<size_t>(lengths[r]);

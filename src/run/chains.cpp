@@ -137,17 +137,29 @@ void finish_chain(Run& run, Chain& chain, size_t analysis, int64_t step, double 
   if (chain.publications() == 0) return;
   const Working working(run, analysis, step);
   const Stopwatch watch;
-  auto context = context_of(run, analysis, gaps);
-  context.origin.step = step;
-  context.origin.time = time;
   const auto& name = run.configuration.analyses[analysis].name;
   const double before = comm::seconds_waited();
-  const auto failure = chain.finish(std::move(context));
-  if (failure && run.enabled(analysis)) run.disable(analysis, *failure);
-  else if (failure)
-    run.warn(fmt::format("not all that analysis '{}' had computed could be written: {}", name,
-                         failure->what()));
-  bill(run, analysis, watch, name + " (end)", step, comm::seconds_waited() - before, account);
+  std::optional<Error> failure;
+  try {
+    stagehost::ExecutionContext context;
+    comm::together(run.side, [&] {
+      context = context_of(run, analysis, gaps);
+      context.origin.step = step;
+      context.origin.time = time;
+    });
+    failure = chain.finish(std::move(context));
+  } catch (const Error& e) {
+    failure = e;
+  }
+  // Other analyses end with all ranks, whatever one rank lacks for these words.
+  try {
+    if (failure && run.enabled(analysis)) run.disable(analysis, *failure);
+    else if (failure)
+      run.warn(fmt::format("not all that analysis '{}' had computed could be written: {}", name,
+                           failure->what()));
+    bill(run, analysis, watch, name + " (end)", step, comm::seconds_waited() - before, account);
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
+  }
 }
 
 void finish_chains(Run& run, Chains& chains, int64_t step, double time,
@@ -162,23 +174,33 @@ size_t first_stage(const Run& run, Half half, size_t analysis) {
   return half == Half::Behind ? run.configuration.analyses[analysis].cut() : 0;
 }
 
+/// Where the state of each analysis is. [collective]
+std::vector<std::filesystem::path> folders_of(const Run& run, const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> folders;
+  comm::together(run.side, [&] {
+    for (const auto& analysis : run.configuration.analyses)
+      folders.push_back(folder / analysis.name);
+  });
+  return folders;
+}
+
 }  // namespace
 
 void restore_chains(const Run& run, Chains& chains, Half half, const std::filesystem::path& folder,
                     const std::set<std::string>& saved) {
-  for (size_t a = 0; a < chains.size(); ++a) {
-    const auto& name = run.configuration.analyses[a].name;
-    if (chains[a] && saved.contains(name))
-      chains[a]->restore(folder / name, run.side, first_stage(run, half, a));
-  }
+  const auto folders = folders_of(run, folder);
+  for (size_t a = 0; a < chains.size(); ++a)
+    if (chains[a] && saved.contains(run.configuration.analyses[a].name))
+      chains[a]->restore(folders[a], run.side, first_stage(run, half, a));
 }
 
 void save_chains(const Run& run, const Chains& chains, Half half,
                  const std::filesystem::path& folder, bool durable) {
+  const auto folders = folders_of(run, folder);
   for (size_t a = 0; a < chains.size(); ++a)
     if (chains[a] && run.enabled(a))
-      chains[a]->save(folder / run.configuration.analyses[a].name,
-                      {run.side, run.on_node, run.leaders}, first_stage(run, half, a), durable);
+      chains[a]->save(folders[a], {run.side, run.on_node, run.leaders}, first_stage(run, half, a),
+                      durable);
 }
 
 LayoutRequests layout_requests_of(const Chains& chains) {

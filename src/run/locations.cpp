@@ -121,11 +121,11 @@ void AllNodes::append(const AllNodes& later) {
   }
 }
 
-base::Bytes joined_nodes(const base::Bytes& lower, const base::Bytes& higher) {
+const auto joined_nodes = [](const base::Bytes& lower, const base::Bytes& higher) {
   auto all = base::from_bytes<AllNodes>(lower);
   all.append(base::from_bytes<AllNodes>(higher));
   return base::to_bytes(all);
-}
+};
 
 /// The location of each rank, whose nodes are numbered in the order of `sent`.
 Locations read_locations(const AllNodes& sent, const std::vector<int>& node) {
@@ -159,6 +159,8 @@ TestOverrides read_test_overrides() {
   TestOverrides test_overrides;
   if (const char* nodes = std::getenv("PILLION_PRETEND_NODES"))
     test_overrides.nodes = std::max<int64_t>(0, std::atoll(nodes));
+  if (const char* seconds = std::getenv("PILLION_PRETEND_PATIENCE"))
+    test_overrides.patience = std::atof(seconds);
   if (const char* topology = std::getenv("PILLION_PRETEND_TOPOLOGY"))
     test_overrides.topology = topology;
   return test_overrides;

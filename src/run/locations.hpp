@@ -13,7 +13,7 @@ namespace pillion::run {
 
 struct TestOverrides;
 
-/// What PILLION_PRETEND_NODES and PILLION_PRETEND_TOPOLOGY say.
+/// What the variables PILLION_PRETEND_… of the environment say.
 TestOverrides read_test_overrides();
 
 /// The node of each rank. [collective]

@@ -192,25 +192,27 @@ void write_report(const Run& run, Summary summary, const ReportScope& scope) {
 
 // Each rank formats its own part, and the one that writes holds one other rank's part at a time.
 void write_timelines(const Run& run, const ReportScope& scope) {
-  const std::string side = run.is_sidecar() ? "sidecar" : "simulation";
-  const auto mine = run.timeline.format(side, run.side.rank(), run.started);
+  const char* side = run.is_sidecar() ? "sidecar" : "simulation";
+  std::string mine;
   std::optional<products::TraceFile> file;
-  std::optional<Error> failure;
-  try {
+  // A rank that cannot format its part still sends one, for the first of its node waits for it.
+  const auto unformatted =
+      comm::failure_of([&] { mine = run.timeline.format(side, run.side.rank(), run.started); });
+  const auto ungathered = comm::failure_of([&] {
     run.on_node.gather_each(
         std::as_bytes(std::span(mine)), 0, [&](int, std::span<const std::byte> part) {
-          const auto who = scope.attached_job.empty() ? side : "attached-" + scope.attached_job;
+          const auto who =
+              scope.attached_job.empty() ? std::string(side) : "attached-" + scope.attached_job;
           if (!file)
             file.emplace(std::filesystem::path(run.configuration.output) / timeline_folder /
                              fmt::format("{}-{:06}.json", who, run.side.rank()),
                          id_of(run.id));
           file->add({reinterpret_cast<const char*>(part.data()), part.size()});
         });
-  } catch (const Error& e) {
-    failure = e;
-  }
+  });
   comm::together(run.side, [&] {
-    if (failure) throw *failure;
+    comm::rethrow(unformatted);
+    comm::rethrow(ungathered);
     if (file) file->finish();
   });
 }
@@ -225,13 +227,13 @@ struct Told {
   static constexpr auto members() { return std::tuple{&Told::known, &Told::from_others}; }
 };
 
-base::Bytes joined(const base::Bytes& lower, const base::Bytes& higher) {
+const auto joined = [](const base::Bytes& lower, const base::Bytes& higher) {
   auto all = base::from_bytes<Told>(lower);
   auto later = base::from_bytes<Told>(higher);
   join(all.known, std::move(later.known));
   join(all.from_others, std::move(later.from_others));
   return base::to_bytes(all);
-}
+};
 
 }  // namespace
 
@@ -260,47 +262,39 @@ base::Bytes told_by_side(const Run& run, const Outcome& outcome,
 
 void write_report_together(const Run& run, const Outcome& outcome,
                            const std::vector<base::Bytes>& more, const ReportScope& scope) {
-  std::optional<Error> failure;
-  try {
-    write_timelines(run, scope);
-  } catch (const Error& e) {
-    failure = e;
-  }
+  const auto without_timelines = comm::failure_of([&] { write_timelines(run, scope); });
   base::Bytes all;
-  try {
-    all = told_by_side(run, outcome, more);
-  } catch (const std::exception& e) {
-    if (!failure) failure = Error(ErrorCode::Internal, e.what());
-  }
+  const auto untold = comm::failure_of([&] { all = told_by_side(run, outcome, more); });
   comm::together(run.side, [&] {
     if (run.side.rank() == 0 && !all.empty()) {
       auto of_all = base::from_bytes<Told>(all);
       join(of_all.known, std::move(of_all.from_others));
       write_report(run, std::move(of_all.known), scope);
     }
-    if (failure) throw *failure;
+    comm::rethrow(without_timelines);
+    comm::rethrow(untold);
   });
 }
 
 // The simulation waits for what the first rank tells, so that it tells something in any case.
 void report_to_simulation(Run& run) {
-  std::optional<Error> failure;
-  try {
-    write_timelines(run);
-  } catch (const Error& e) {
-    failure = e;
-    run.warn(e.what());
-  }
+  const auto without_timelines = comm::failure_of([&] {
+    try {
+      write_timelines(run);
+    } catch (const std::exception& e) {
+      run.warn(e.what());
+      throw;
+    }
+  });
   base::Bytes all;
-  try {
+  const auto untold = comm::failure_of([&] {
     all = told_by_side(run, {}, {});
     if (run.side.rank() == 0) all = base::to_bytes(base::from_bytes<Told>(all).known);
-  } catch (const std::exception& e) {
-    all.clear();
-    if (!failure) failure = Error(ErrorCode::Internal, e.what());
-  }
+  });
+  if (untold) all.clear();
   tell_finished(run, all);
-  if (failure) throw *failure;
+  comm::rethrow(without_timelines);
+  comm::rethrow(untold);
 }
 
 }  // namespace pillion::run

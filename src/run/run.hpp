@@ -13,6 +13,7 @@
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
+#include "comm/calls.hpp"
 #include "comm/communicator.hpp"
 #include "model/configuration.hpp"
 #include "products/timeline.hpp"
@@ -61,9 +62,13 @@ struct Run {
   std::vector<topology::Role> roles;  ///< of every rank of `world`
   model::Mapping mapping = model::Mapping::Contiguous;  ///< by which sidecars were chosen
   comm::Communicator world;
-  comm::Communicator side;                  ///< the simulation ranks, or the sidecar ranks
-  comm::Communicator on_node;               ///< the ranks of `side` on this node
-  comm::Communicator leaders;               ///< first ranks of the nodes; none on other ranks
+  comm::Communicator side;     ///< the simulation ranks, or the sidecar ranks
+  comm::Communicator on_node;  ///< the ranks of `side` on this node
+  comm::Communicator leaders;  ///< first ranks of the nodes; none on other ranks
+  /// Of simulation ranks: which call each is in. Null on sidecars.
+  std::shared_ptr<comm::Calls> calls;
+  /// The ranks of `side`, for the lagged reductions of each part; none where there will be none.
+  comm::Communicator for_agreement, for_conditions, for_migration;
   std::unique_ptr<stagehost::Plans> plans;  ///< among the ranks of `side`
   stagehost::Sink sink{"."};
   products::Timeline timeline{4096};
@@ -83,6 +88,7 @@ struct Run {
   std::vector<std::string> continues;  ///< ids of the runs whose results this one continues
   RunFolder folder;                    ///< held by one rank of each job that writes for the run
   double started = 0;                  ///< calendar seconds
+  double patience = 60;  ///< seconds that a simulation rank waits for others to come to a call
   StepPosition mark;
   std::unique_ptr<ProgressFile> progress;  ///< null on ranks that write none
 

@@ -17,6 +17,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/folder.hpp"
 #include "products/whole_file.hpp"
 #include "run/run_marker.hpp"
 
@@ -142,10 +143,8 @@ int64_t number_after(const std::string& name, const std::string& text) {
 fs::path make_aside(const fs::path& folder) {
   const auto stem = stem_of_aside(folder);
   int64_t last = 0;
-  std::error_code error;
-  for (fs::directory_iterator at(stem.parent_path(), error), end; !error && at != end;
-       at.increment(error))
-    last = std::max(last, number_after(stem.filename().string(), at->path().filename().string()));
+  for (const auto& entry : base::entries_of(stem.parent_path()))
+    last = std::max(last, number_after(stem.filename().string(), entry.filename().string()));
   for (;;) {
     const fs::path made = stem.string() + fmt::format(".{:03}", ++last);
     if (mkdir(made.c_str(), 0777) == 0) return made;
@@ -235,7 +234,7 @@ void RunFolder::clear(const FolderClaim& claim, const FolderState& state) {
   for (const auto& entry : state.entries) {
     std::error_code error;
     if (keeps) fs::rename(folder / entry, to / entry, error);
-    else fs::remove_all(folder / entry, error);
+    else error = base::remove_all(folder / entry);
     if (error)
       base::fail(ErrorCode::File, "cannot {} {}, which is of {}: {}; name another 'output'",
                  keeps ? "move aside" : "remove", called(folder / entry), whose(state.mark),
@@ -309,14 +308,11 @@ RunFolder RunFolder::take(const FolderClaim& claim) {
                       "continued",
                       called(claim.folder)));
   }
-  std::error_code error;
-  for (fs::directory_iterator at(claim.folder, error), end; !error && at != end;
-       at.increment(error)) {
-    std::error_code ignored;
-    const auto name = at->path().filename().string();
+  for (const auto& entry : base::entries_of(claim.folder)) {
+    const auto name = entry.filename().string();
     const bool unowned = lock == Lock::Taken || (state.mark && !state.mark->id.empty() &&
                                                  name.find(state.mark->id) != std::string::npos);
-    if (is_leftover(name) && unowned) fs::remove_all(at->path(), ignored);
+    if (is_leftover(name) && unowned) (void)base::remove_all(entry);
   }
   const RunMarker mark{.id = id_of(claim.run),
                        .continues = out.continued_,

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdlib>
 
+#include "base/folder.hpp"
 #include "base/value.hpp"
 #include "model/configuration.hpp"
 #include "products/whole_file.hpp"
@@ -75,18 +76,17 @@ bool begins_with(const fs::path& path, std::string_view text) {
 
 bool has_something(const fs::path& path) {
   std::error_code error;
-  return !fs::is_directory(path, error) ||
-         fs::directory_iterator(path, error) != fs::directory_iterator();
+  return !fs::is_directory(path, error) || !base::entries_of(path).empty();
 }
 
 namespace {
 
 /// Whether a folder holds timelines that runs have written.
 bool has_timelines(const fs::path& folder) {
-  std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
-    if (begins_with(at->path(), "{\"displayTimeUnit\":\"ms\",")) return true;
-  return false;
+  const auto entries = base::entries_of(folder);
+  return std::any_of(entries.begin(), entries.end(), [](const auto& file) {
+    return begins_with(file, "{\"displayTimeUnit\":\"ms\",");
+  });
 }
 
 /// Whether an entry of an output folder is one of the files that runs leave beside the folders of
@@ -125,8 +125,8 @@ FolderState folder_state(const fs::path& folder, const std::string& marker) {
   state.mark = parse_mark(marker);
   std::vector<fs::path> accounts;
   std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
-    if (is_account(at->path())) accounts.push_back(at->path().filename());
+  for (const auto& entry : base::entries_of(folder))
+    if (is_account(entry)) accounts.push_back(entry.filename());
   if (!state.mark && !accounts.empty()) {
     // A copy without hidden files.
     state.mark.emplace();

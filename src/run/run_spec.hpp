@@ -43,9 +43,11 @@ struct TestOverrides {
   /// As topology::node_of_text reads it; the ranks of a node take its cores in order. "" if cores
   /// are cores.
   std::string topology;
+  /// Seconds that simulation ranks wait for each other at a call; negative if as long as they do.
+  double patience = -1;
 
   static constexpr auto members() {
-    return std::tuple{&TestOverrides::nodes, &TestOverrides::topology};
+    return std::tuple{&TestOverrides::nodes, &TestOverrides::topology, &TestOverrides::patience};
   }
 };
 

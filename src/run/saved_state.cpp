@@ -5,6 +5,7 @@
 #include <pillion/version.h>
 
 #include "base/checksum.hpp"
+#include "base/folder.hpp"
 #include "base/json.hpp"
 #include "comm/agreement.hpp"
 #include "products/whole_file.hpp"
@@ -201,10 +202,9 @@ namespace {
 
 /// Folders in a folder. None if it cannot be read.
 std::vector<fs::path> folders_in(const fs::path& folder) {
-  std::vector<fs::path> out;
+  auto out = base::entries_of(folder);
   std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
-    if (at->is_directory(error)) out.push_back(at->path());
+  std::erase_if(out, [&](const auto& entry) { return !fs::is_directory(entry, error); });
   return out;
 }
 
@@ -226,15 +226,9 @@ void SuccessorState::remove_files(int node) const {
   for (const char* name : {"a", "b"}) remove_node_files(root_ / name, node);
 }
 
-void SuccessorState::clear_next() const noexcept {
-  std::error_code ignored;
-  fs::remove_all(next_folder(), ignored);
-}
+void SuccessorState::clear_next() const { (void)base::remove_all(next_folder()); }
 
-void SuccessorState::remove() const noexcept {
-  std::error_code ignored;
-  fs::remove_all(root_, ignored);
-}
+void SuccessorState::remove() const noexcept { (void)base::remove_all(root_); }
 
 namespace {
 
@@ -252,7 +246,9 @@ fs::path migration_folder(const Run& run, size_t analysis, int64_t number) {
 void save_for_migration(Run& run, const stagehost::Chain& chain, size_t analysis,
                         const fs::path& folder, int64_t missing) {
   const auto& spec = run.configuration.analyses[analysis];
-  chain.save(folder / spec.name, {run.side, run.on_node, run.leaders}, spec.cut(), false);
+  fs::path place;
+  together(run.side, [&] { place = folder / spec.name; });
+  chain.save(place, {run.side, run.on_node, run.leaders}, spec.cut(), false);
   together(run.side, [&] {
     if (run.side.rank() != 0) return;
     SavedState state;
@@ -264,8 +260,11 @@ void save_for_migration(Run& run, const stagehost::Chain& chain, size_t analysis
 }
 
 bool is_saved(const Run& run, const fs::path& folder) {
-  std::error_code error;
-  const bool found = run.side.rank() == 0 && fs::exists(folder / manifest_name, error);
+  bool found = false;
+  together(run.side, [&] {
+    std::error_code error;
+    found = run.side.rank() == 0 && fs::exists(folder / manifest_name, error);
+  });
   return run.side.reduced<int32_t>(found ? 1 : 0, comm::Operation::Max) != 0;
 }
 
@@ -274,7 +273,9 @@ Migrated restore_migrated(Run& run, size_t analysis, const ProducedFields& produ
   const auto& spec = run.configuration.analyses[analysis];
   const bool root = run.side.rank() == 0;
   Migrated out;
+  fs::path place;
   together(run.side, [&] {
+    place = folder / spec.name;
     out.chain = make_behind_cut(run, analysis, produced);
     if (!root) return;
     const auto saved = read_manifest(folder).analyses[spec.name];
@@ -282,18 +283,15 @@ Migrated restore_migrated(Run& run, size_t analysis, const ProducedFields& produ
     for (const auto& product : saved.products) run.sink.add(product);
   });
   out.missing = run.side.reduced(out.missing, comm::Operation::Max);
-  out.chain->restore(folder / spec.name, run.side, spec.cut());
-  std::error_code ignored;
-  if (root) fs::remove_all(folder, ignored);
+  out.chain->restore(place, run.side, spec.cut());
+  if (root) (void)base::remove_all(folder);
   return out;
 }
 
-void remove_migration_folders(const Run& run) noexcept {
+void remove_migration_folders(const Run& run) {
   const auto prefix = migration_prefix(run);
-  std::error_code error, ignored;
-  for (fs::directory_iterator at(run.configuration.output, error), end; !error && at != end;
-       at.increment(error))
-    if (at->path().filename().string().starts_with(prefix)) fs::remove_all(at->path(), ignored);
+  for (const auto& entry : base::entries_of(run.configuration.output))
+    if (entry.filename().string().starts_with(prefix)) (void)base::remove_all(entry);
 }
 
 }  // namespace pillion::run

@@ -78,7 +78,7 @@ class SuccessorState {
   void remove_files_in_next(int node) const;
   void remove_files(int node) const;
   /// Removes what is left in next_folder(). By one rank, after all nodes.
-  void clear_next() const noexcept;
+  void clear_next() const;
   /// Removes everything that is left. By one rank, after all nodes.
   void remove() const noexcept;
 
@@ -105,6 +105,6 @@ Migrated restore_migrated(Run& run, size_t analysis, const ProducedFields& produ
                           const std::filesystem::path& folder);
 /// Removes the folders of migrations at the end of a run. By one rank. The next run that takes the
 /// output folder removes those of a killed run.
-void remove_migration_folders(const Run& run) noexcept;
+void remove_migration_folders(const Run& run);
 
 }  // namespace pillion::run

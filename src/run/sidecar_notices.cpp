@@ -3,12 +3,16 @@
 #include "run/sidecar_notices.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
+#include <cstring>
+#include <functional>
 #include <limits>
 #include <memory>
 
 #include "base/bytes.hpp"
 #include "base/clock.hpp"
+#include "comm/agreement.hpp"
 #include "comm/communicator.hpp"
 #include "comm/message.hpp"
 #include "run/run.hpp"
@@ -105,22 +109,28 @@ bool await_late_sidecars_at_finalize(const Run& run, double seconds) {
     int64_t size = 0;
     comm::Request message;
   };
-  auto expected = std::make_shared<Expected>();
-  const int from = run.ranks_of(topology::Role::Sidecar).front();
+  std::shared_ptr<Expected> expected;
+  std::function<bool()> must_end;
+  int from = 0;
+  comm::together(run.side, [&] {
+    expected = std::make_shared<Expected>();
+    from = run.ranks_of(topology::Role::Sidecar).front();
+    must_end = [expected, seconds] {
+      if (base::wait_until([&] { return expected->message.test(); },
+                           base::monotonic_seconds() + seconds))
+        return false;
+      std::fprintf(
+          stderr,
+          "pillion: error: sidecars have not finished %.4g s after the simulation's end; the "
+          "job ends now, with the simulation's products and its report complete\n",
+          seconds);
+      return true;
+    };
+  });
   if (run.side.rank() == 0)
     expected->message = comm::receive(run.world, &expected->size, sizeof expected->size, from,
                                       comm::tags::sidecars_finished);
-  return comm::end_job_at_finalize(run.world, run.side, [expected, seconds] {
-    if (base::wait_until([&] { return expected->message.test(); },
-                         base::monotonic_seconds() + seconds))
-      return false;
-    std::fprintf(
-        stderr,
-        "pillion: error: sidecars have not finished %.4g s after the simulation's end; the "
-        "job ends now, with the simulation's products and its report complete\n",
-        seconds);
-    return true;
-  });
+  return comm::end_job_at_finalize(run.world, run.side, std::move(must_end));
 }
 
 // A message that MPI cannot send now is left to it, with its text, when the deadline is over.
@@ -153,8 +163,14 @@ bool SidecarFailure::share() {
   const int32_t first =
       run_.side.reduced(heard() ? run_.side.rank() : no_rank, comm::Operation::Min);
   if (first == no_rank) return false;
-  run_.side.broadcast(why_, first);
-  return heard_ = true;
+  // A rank that lacks memory for the words takes part all the same.
+  std::array<char, longest> text{};
+  if (run_.side.rank() == first)
+    std::copy_n(why_.begin(), std::min(why_.size(), longest), text.begin());
+  run_.side.broadcast(std::as_writable_bytes(std::span(text)), first);
+  heard_ = true;
+  why_.assign(text.data(), strnlen(text.data(), text.size()));
+  return true;
 }
 
 // Several sidecars may hang in a call with the one that failed. One alone leaves no other rank in a

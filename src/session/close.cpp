@@ -2,6 +2,7 @@
 // Closing a session on simulation ranks: sidecars finish, and the report is written.
 #include <algorithm>
 
+#include "comm/agreement.hpp"
 #include "run/report.hpp"
 #include "run/sidecar_notices.hpp"
 #include "run/supervisor.hpp"
@@ -11,23 +12,36 @@
 
 namespace pillion::session {
 
-void Session::close() {
+void Session::close(double seconds) {
   if (deferred_ && !simulation_ && !run_.is_sidecar()) {
     if (!failure_) (void)meet_for_configuration(true);
     return;
   }
   auto& side = simulation();
-  const std::string failure = side.refusal();
+  std::exception_ptr failure;
+  std::string why;
   try {
-    finish();
+    finish(seconds);
+    why = side.refusal();
+  } catch (const simulation::Late&) {
+    throw;  // the session is open as before
   } catch (const std::exception& e) {
-    end_progress(e.what());
-    run_.folder.release(true);
-    throw;
+    failure = std::current_exception();
+    try {
+      why = e.what();
+    } catch (const std::bad_alloc&) {
+      why = "failed";
+    }
+    side.end_alone();
   }
-  end_progress(failure);
+  end_progress(why);
   run_.folder.release(true);
+  comm::rethrow(failure);
 }
+
+void Session::close() { close(run_.patience); }
+
+bool Session::must_stay() const { return simulation_ && simulation_->have_parted(); }
 
 namespace {
 
@@ -43,10 +57,15 @@ bool Session::await_sidecars_summary(std::vector<base::Bytes>& summaries) {
   bool is_missing = false;
   if (run_.side.rank() == 0) {
     const run::Waiting waiting(run_.mark);
-    auto summary = run::await_finished(
-        run_, std::max(simulation().call_deadline(), base::monotonic_seconds() + least));
-    is_missing = !summary;
-    if (summary) summaries.push_back(std::move(*summary));
+    is_missing = true;
+    // The other ranks wait for what this one has found, whatever it lacks.
+    (void)comm::failure_of([&] {
+      auto summary = run::await_finished(
+          run_, std::max(simulation().call_deadline(), base::monotonic_seconds() + least));
+      if (!summary) return;
+      summaries.push_back(std::move(*summary));
+      is_missing = false;
+    });
   }
   is_missing = run_.side.reduced<int32_t>(is_missing ? 1 : 0, comm::Operation::Max) != 0;
   if (is_missing)
@@ -57,9 +76,9 @@ bool Session::await_sidecars_summary(std::vector<base::Bytes>& summaries) {
   return !is_missing;
 }
 
-void Session::finish() {
+void Session::finish(double seconds) {
   auto& side = simulation();
-  side.close();
+  side.close(seconds);
   const auto& spec = run_.configuration.sidecars;
   const bool separate = spec.job == model::Job::Separate;
   std::vector<base::Bytes> summaries;
@@ -71,7 +90,7 @@ void Session::finish() {
     // Sidecars of another job write the report, and each side its own timelines.
     if (separate && side.answer().finished) return run::write_timelines(run_);
     run::write_report_together(run_, side.outcome(), summaries);
-  } catch (const Error& e) {
+  } catch (const std::exception& e) {
     if (!separate) throw;
     run_.warn(e.what());
   }

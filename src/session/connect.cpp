@@ -112,39 +112,37 @@ void Session::connect_by_node(simulation::Link& link,
                 *std::max_element(node_.begin(), node_.end()) + 1, run_.side.size()};
     described = base::to_bytes(spec_);
   });
-  std::optional<Error> failure;
   transport::NodeEndpoint endpoint;
-  if (!run_.is_sidecar()) try {
-      const int64_t to_disk = memory_of_spill(configuration.sidecars);
-      endpoint = transport::make_endpoint(run_.side, run_.on_node, identity,
-                                          configuration.sidecars.memory - to_disk, described);
-      link.segment = endpoint.segment;
-      link.spill_memory = static_cast<size_t>(to_disk / run_.on_node.size());
-      link.budget = endpoint.budget->budget();
-      together(run_.side, [&] {
-        auto spill = make_spill(run_.on_node.size(), link.spill_memory);
-        auto& channel = endpoint.segment->channel(endpoint.channel);
-        if (spill) channel.spill_descriptor = spill->descriptor();
-        const auto& analyses = configuration.analyses;
-        const bool own = std::any_of(analyses.begin(), analyses.end(),
-                                     [](const auto& a) { return a.in_sidecars(); });
-        link.sender = std::make_unique<transport::NodeSender>(
-            *endpoint.segment, endpoint.channel, own, std::move(spill), std::move(endpoint.budget),
-            static_cast<size_t>(configuration.sidecars.spill_limit));
-      });
-      endpoint.segment->open_channel(endpoint.channel);
-    } catch (const Error& e) {
-      failure = e;
-    }
-  together(run_.world, [&] {
-    if (failure) throw *failure;
+  const auto failure = comm::failure_of([&] {
+    if (run_.is_sidecar()) return;
+    const int64_t to_disk = memory_of_spill(configuration.sidecars);
+    endpoint = transport::make_endpoint(run_.side, run_.on_node, identity,
+                                        configuration.sidecars.memory - to_disk, described);
+    link.segment = endpoint.segment;
+    link.spill_memory = static_cast<size_t>(to_disk / run_.on_node.size());
+    link.budget = endpoint.budget->budget();
+    together(run_.side, [&] {
+      auto spill = make_spill(run_.on_node.size(), link.spill_memory);
+      auto& channel = endpoint.segment->channel(endpoint.channel);
+      if (spill) channel.spill_descriptor = spill->descriptor();
+      const auto& analyses = configuration.analyses;
+      const bool own = std::any_of(analyses.begin(), analyses.end(),
+                                   [](const auto& a) { return a.in_sidecars(); });
+      link.sender = std::make_unique<transport::NodeSender>(
+          *endpoint.segment, endpoint.channel, own, std::move(spill), std::move(endpoint.budget),
+          static_cast<size_t>(configuration.sidecars.spill_limit));
+    });
+    endpoint.segment->open_channel(endpoint.channel);
   });
+  together(run_.world, [&] { comm::rethrow(failure); });
   if (separate) return;
-  const auto sources = transport::open_sources(
-      run_.world, run_.is_sidecar() ? nullptr : &endpoint,
-      run_.is_sidecar()
-          ? served_by(run_.side.rank(), serving, run_.ranks_of(topology::Role::Simulation))
-          : std::vector<int>());
+  std::vector<int> serves;
+  together(run_.world, [&] {
+    if (run_.is_sidecar())
+      serves = served_by(run_.side.rank(), serving, run_.ranks_of(topology::Role::Simulation));
+  });
+  const auto sources =
+      transport::open_sources(run_.world, run_.is_sidecar() ? nullptr : &endpoint, serves);
   together(run_.world, [&] {
     if (!run_.is_sidecar()) return;
     auto node =

@@ -71,13 +71,7 @@ void Session::configure() {
     // All ranks meet before any other collective, since a rank that closes makes no other.
     if (!meet_for_configuration(false))
       base::fail(ErrorCode::State, "another rank closes the session instead of configuring it");
-    std::optional<Error> failure;
-    try {
-      compare_offers();
-    } catch (const Error& e) {
-      failure = e;
-    }
-    complete(failure);
+    complete(comm::failure_of([&] { compare_offers(); }));
   } catch (const Error& e) {
     failure_ = e;
     run_.folder.release(true);
@@ -86,11 +80,11 @@ void Session::configure() {
   }
 }
 
-void Session::complete(const std::optional<Error>& failure) {
+void Session::complete(const std::exception_ptr& failure) {
   int first = 0;
   together(run_.world, [&] { first = run_.ranks_of(topology::Role::Simulation).front(); });
   const auto bytes = comm::broadcast_made(run_.world, first, [&] {
-    if (failure) throw *failure;
+    comm::rethrow(failure);
     auto spec = spec_;
     if (!offered_.catalogue.empty()) spec.catalogue = offered_.catalogue;
     for (const auto& [name, value] : offered_.parameters)

@@ -11,6 +11,8 @@
 #include <sstream>
 
 #include "comm/agreement.hpp"
+#include "comm/calls.hpp"
+#include "comm/lasting.hpp"
 #include "products/whole_file.hpp"
 #include "run/attached_job.hpp"
 #include "run/locations.hpp"
@@ -138,7 +140,7 @@ void Session::open(const std::string& file, comm::Communicator world, const Opti
   }
 }
 
-Session::~Session() = default;
+Session::~Session() { comm::give_back_lasting(program_); }
 
 void Session::choose_roles(const std::string& file, const Options& options) {
   const auto wishes = gather_wishes(run_.world, options);
@@ -186,9 +188,14 @@ void Session::assign_roles(const std::vector<topology::Role>& wanted) {
 
 void Session::take_sides() {
   run_.side = run_.world.split(run_.is_sidecar() ? 1 : 0);
-  program_ = run_.world.split(run_.is_sidecar() ? -1 : 0);
+  together(run_.world, [&] {
+    if (!run_.is_sidecar()) run_.calls = std::make_shared<comm::Calls>();
+  });
+  run_.side.compare(run_.calls);
+  if (!run_.is_sidecar()) program_ = comm::take_lasting(run_.side);
   const int node = node_[static_cast<size_t>(run_.world.rank())];
   run_.on_node = run_.world.split(2 * node + (run_.is_sidecar() ? 1 : 0));
+  run_.on_node.compare(run_.calls);
   run_.leaders = run_.side.split(run_.on_node.rank() == 0 ? 0 : -1);
   together(run_.world, [&] {
     if (!unplaced_.empty())
@@ -204,6 +211,10 @@ void Session::take_configuration(model::Configuration configuration) {
   run_.scalars.assign(run_.configuration.catalogue.scalars().size(),
                       std::numeric_limits<double>::quiet_NaN());
   run_.sink = stagehost::Sink(run_.configuration.output);
+  // Ranks are late for reasons of the program's own, however short sidecars may hold it up.
+  constexpr double least = 60;  // seconds
+  const double patience = std::max(run_.configuration.sidecars.deadline, least);
+  run_.patience = spec_.test_overrides.patience < 0 ? patience : spec_.test_overrides.patience;
   report_path_ = run_.configuration.output + "/" + run::report_name;
 }
 
@@ -287,6 +298,7 @@ void Session::make_side() {
   restore(chains, run::half_of(run_), saved);
   if (run::may_migrate(run_)) restore(migrating, run::Half::Behind, saved);
   take_folder(state);
+  make_lagged_communicators();
   simulation::Link link;
   std::unique_ptr<transport::Receiver> receiver;
   if (run_.configuration.sidecars.through_node()) connect_by_node(link, receiver);
@@ -310,6 +322,19 @@ void Session::make_side() {
     }
     start_progress();
   });
+}
+
+// Each is for what ranks contribute to at a step and read at a later one.
+void Session::make_lagged_communicators() {
+  if (run_.is_sidecar()) return;
+  const auto& analyses = run_.configuration.analyses;
+  const bool any_sidecars = run_.configuration.sidecars.any();
+  const bool any_conditions =
+      std::any_of(analyses.begin(), analyses.end(), [](const auto& a) { return a.when; });
+  if (any_sidecars) run_.for_agreement = run_.side.duplicate();
+  // Attached jobs may bring some.
+  if (any_sidecars || any_conditions) run_.for_conditions = run_.side.duplicate();
+  if (run::may_migrate(run_)) run_.for_migration = run_.side.duplicate();
 }
 
 void Session::start_progress() {
@@ -347,37 +372,35 @@ run::Chains Session::make_movable(run::Chains& chains) {
 }
 
 void Session::restore(run::Chains& chains, run::Half half, const std::set<std::string>& saved) {
-  std::optional<Error> failure;
-  try {
-    run::restore_chains(run_, chains, half, run_.configuration.restart, saved);
-  } catch (const Error& e) {
-    failure = e;
-  }
-  together(run_.world, [&] {
-    if (failure) throw *failure;
-  });
+  const auto failure = comm::failure_of(
+      [&] { run::restore_chains(run_, chains, half, run_.configuration.restart, saved); });
+  together(run_.world, [&] { comm::rethrow(failure); });
 }
 
 run::SavedState Session::read_restart(std::set<std::string>& saved) {
-  const std::filesystem::path folder = run_.configuration.restart;
-  if (folder.empty()) return {};
-  std::string text;
-  base::ByteWriter found;
-  together(run_.world, [&] {
-    if (run_.world.rank() != 0) return;
-    text = products::read_yaml_file(folder / run::manifest_name);
+  if (run_.configuration.restart.empty()) return {};
+  const auto bytes = comm::broadcast_made(run_.world, 0, [&] {
+    const std::filesystem::path folder = run_.configuration.restart;
+    const auto text = products::read_yaml_file(folder / run::manifest_name);
+    base::ByteWriter found;
+    found.put(text);
     for (const auto& [name, analysis] : run::parse_manifest(text, run::manifest_name).analyses)
       if (std::filesystem::is_directory(folder / name)) found.put(name);
+    return found.take();
   });
-  run_.world.broadcast(text, 0);
-  base::Bytes names = found.take();
-  run_.world.broadcast(names, 0);
-  for (base::ByteReader in(names); !in.done();) saved.insert(in.get<std::string>());
-  for (const auto& analysis : run_.configuration.analyses)
-    if (!saved.contains(analysis.name))
-      run_.warn(fmt::format("analysis '{}' is not in the checkpoint '{}' and starts from scratch",
-                            analysis.name, folder.string()));
-  return run::parse_manifest(text, (folder / run::manifest_name).string());
+  run::SavedState state;
+  together(run_.world, [&] {
+    const std::filesystem::path folder = run_.configuration.restart;
+    base::ByteReader in(bytes);
+    const auto text = in.get<std::string>();
+    while (!in.done()) saved.insert(in.get<std::string>());
+    for (const auto& analysis : run_.configuration.analyses)
+      if (!saved.contains(analysis.name))
+        run_.warn(fmt::format("analysis '{}' is not in the checkpoint '{}' and starts from scratch",
+                              analysis.name, folder.string()));
+    state = run::parse_manifest(text, (folder / run::manifest_name).string());
+  });
+  return state;
 }
 
 simulation::Simulation& Session::simulation() const {

@@ -2,6 +2,7 @@
 // One rank's connection to Pillion, from open to close.
 #pragma once
 
+#include <exception>
 #include <memory>
 #include <optional>
 #include <set>
@@ -74,14 +75,20 @@ class Session {
   [[nodiscard]] bool is_sidecar() const { return run_.is_sidecar(); }
   /// Works as a sidecar until the simulation has closed its session, and closes this one.
   void serve();
-  /// The simulation ranks; MPI_COMM_NULL on a sidecar.
-  [[nodiscard]] MPI_Comm communicator() const { return program_.handle(); }
+  /// The simulation ranks; MPI_COMM_NULL on a sidecar. It stays until MPI_Finalize.
+  [[nodiscard]] MPI_Comm communicator() const { return program_; }
   /// The simulation rank's part; throws ErrorCode::State on a sidecar and before configure().
   [[nodiscard]] simulation::Simulation& simulation() const;
   [[nodiscard]] const std::string& report_path() const { return report_path_; }
   [[nodiscard]] const base::Log& log() const { return run_.log; }
-  /// Ends the session. [collective over the simulation ranks]
+  /// Ends the session. Throws simulation::Late if another rank does not come within `seconds`, by
+  /// default the patience of the run; the session is open as before then, and a later call may end
+  /// it. [collective over the simulation ranks]
   void close();
+  void close(double seconds);
+  /// Whether MPI still works for the session, as ranks have parted: it must stay as long as MPI
+  /// runs, and so must its communicators.
+  [[nodiscard]] bool must_stay() const;
 
  private:
   /// Chooses sidecars, and reads what is known of the configuration. [collective]
@@ -91,13 +98,15 @@ class Session {
   /// Takes the configuration for this run, whose sidecars are chosen. Not collective.
   void take_configuration(model::Configuration configuration);
   void make_side();
+  /// [collective over the simulation ranks]
+  void make_lagged_communicators();
   /// The sides meet before the second phase. False if it will not come, because the simulation
   /// closes the session. [collective over world]
   [[nodiscard]] bool meet_for_configuration(bool closes) const;
   /// Throws unless all simulation ranks offer the same. [collective over the simulation ranks]
   void compare_offers() const;
   /// The second phase. If the simulation has failed before, every rank fails. [collective]
-  void complete(const std::optional<Error>& failure);
+  void complete(const std::exception_ptr& failure);
   [[noreturn]] void refuse_offer(const char* what) const;
   [[nodiscard]] bool is_open_for_offers() const {
     return deferred_ && !run_.is_sidecar() && !simulation_ && !failure_;
@@ -113,7 +122,7 @@ class Session {
   void start_progress();
   /// `failure` is "" if all is well.
   void end_progress(const std::string& failure);
-  void finish();
+  void finish(double seconds);
   /// What sidecars of this job know for the report, at the first simulation rank. False if they did
   /// not tell in time. [collective over the simulation]
   bool await_sidecars_summary(std::vector<base::Bytes>& summaries);
@@ -139,8 +148,8 @@ class Session {
   Offer offered_;
   std::vector<int> node_;  ///< of every rank of the world
   topology::Placement placement_;
-  std::string unplaced_;        ///< why the locations of ranks are unknown; "" if they are known
-  comm::Communicator program_;  ///< for the program's own messages
+  std::string unplaced_;  ///< why the locations of ranks are unknown; "" if they are known
+  MPI_Comm program_ = MPI_COMM_NULL;  ///< for the program's own messages
   std::unique_ptr<simulation::Simulation> simulation_;
   std::unique_ptr<sidecar::Sidecar> sidecar_;
   std::string report_path_;

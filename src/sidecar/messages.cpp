@@ -53,6 +53,7 @@ enum Mark {
   scattered,
   lacks_header,  ///< some rank has no source
   from_first,    ///< ranks of the side less the lowest rank that has one
+  from_end,      ///< the same of the lowest rank that has one which ends the run
   header_size,   ///< of the largest header
   digest,        ///< the greatest of two digests, and of their complements
   first_due = digest + 4
@@ -118,8 +119,16 @@ void Messages::agree(Message& message) {
   if (message.deliveries.empty()) {
     marks[Mark::lacks_header] = 1;
   } else {
-    head = transport::head_of(message.deliveries.front());
+    // Ranks of the simulation that do not make the same calls do not end with the same message. The
+    // first that ends is the end of all.
+    const auto end = std::find_if(
+        message.deliveries.begin(), message.deliveries.end(), [&](const auto& delivery) {
+          return message.headers.at(delivery.source).kind == transport::MessageKind::End;
+        });
+    const bool ends = end != message.deliveries.end();
+    head = transport::head_of(ends ? *end : message.deliveries.front());
     marks[Mark::from_first] = side_.size() - side_.rank();
+    if (ends) marks[Mark::from_end] = marks[Mark::from_first];
     marks[Mark::header_size] = static_cast<int32_t>(head.size());
   }
   for (const auto& [source, header] : message.headers) mark(marks, header);
@@ -135,7 +144,8 @@ void Messages::agree(Message& message) {
     header = message.headers.at(message.deliveries.front().source);
   } else {
     head.resize(static_cast<size_t>(marks[Mark::header_size]));
-    side_.broadcast(std::span(head), side_.size() - marks[Mark::from_first]);
+    const int from = marks[Mark::from_end] != 0 ? marks[Mark::from_end] : marks[Mark::from_first];
+    side_.broadcast(std::span(head), side_.size() - from);
     header = transport::decode_head(head.data(), head.size());
   }
   header.dropped = message.all.dropped;

@@ -13,6 +13,7 @@ namespace pillion::simulation {
 
 class Agreement {
  public:
+  /// Nothing else is done on the ranks' communicator.
   explicit Agreement(const comm::Communicator& simulation)
       : reduction_(simulation, comm::Operation::Max) {}
 
@@ -31,6 +32,8 @@ class Agreement {
   [[nodiscard]] std::span<const double> numbers() const { return numbers_; }
   /// Whether ranks should agree at this step although nothing is due.
   [[nodiscard]] bool is_due(int64_t steps) const { return steps >= next_; }
+  /// What ranks may wait for each other in.
+  [[nodiscard]] comm::LaggedReduction& reduction() { return reduction_; }
   /// Has ranks agree about twice a second from the first step on.
   void watch() { next_ = 1; }
 

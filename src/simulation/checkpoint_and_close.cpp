@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a simulation rank does when the program asks for a checkpoint or closes its session: all
 // that is under way ends, and sidecars answer within the deadline.
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "comm/agreement.hpp"
 #include "products/whole_file.hpp"
 #include "run/report.hpp"
 #include "run/sidecar_notices.hpp"
@@ -12,43 +17,59 @@ using transport::MessageKind;
 
 namespace {
 
-/// Why sidecars have not saved their part of a checkpoint; nothing if they have.
-std::optional<Error> unsaved(const Publisher& publisher, const Subscribers& subscribers,
-                             bool answered) {
+/// Throws unless sidecars have saved their part of a checkpoint.
+void expect_saved(const Publisher& publisher, const Subscribers& subscribers, bool answered) {
   if (!answered)
-    return Error(
-        ErrorCode::State,
-        fmt::format("no checkpoint was made: sidecars {}",
-                    subscribers.have_failed() ? "have ended early: " + subscribers.why()
-                                              : "did not save their state within the deadline"));
-  const auto failure = publisher.sender().failure();
-  if (failure.empty()) return {};
-  return Error(ErrorCode::File, "sidecars could not save their state: " + failure);
+    base::fail(ErrorCode::State, "no checkpoint was made: sidecars {}",
+               subscribers.have_failed() ? "have ended early: " + subscribers.why()
+                                         : "did not save their state within the deadline");
+  if (const auto failure = publisher.sender().failure(); !failure.empty())
+    base::fail(ErrorCode::File, "sidecars could not save their state: {}", failure);
 }
 
 }  // namespace
 
-void Simulation::checkpoint(const std::filesystem::path& path) {
+// What takes memory comes before the ranks agree to begin, or fails on all of them where they meet
+// next. Sidecars take a message from all ranks or from none, so one that is under way is sent.
+void Simulation::checkpoint(const char* given) {
   const run::Stopwatch watch;
+  const Visit visit(meetings_);
+  meetings_.come_to(comm::CallKind::Checkpoint, run_.patience);
   begin_call();
-  const auto aside = products::aside(path);
-  for (const auto& action : policy_.on(policy::CheckpointRequested{})) {
+  std::filesystem::path path, aside;
+  std::vector<policy::CollectiveAction> actions;
+  comm::together(run_.side, [&] {
+    if (given == nullptr) base::fail(ErrorCode::Argument, "the path is NULL");
+    path = given;
+    aside = products::aside(path);
+    actions = policy_.on(policy::CheckpointRequested{});
+  });
+  std::exception_ptr failure;
+  for (const auto& action : actions) {
     if (std::holds_alternative<policy::SettleAll>(action)) {
       settle_all();
     } else if (std::holds_alternative<policy::SaveStages>(action)) {
       run::begin_checkpoint(run_, path, !publisher_ || publisher_->fits_header());
       stages_.save(aside);
     } else if (std::holds_alternative<policy::SendCheckpoint>(action)) {
-      auto head =
-          publisher_->header(MessageKind::Checkpoint, agenda_.last_step(), agenda_.last_time());
-      head.path = std::filesystem::absolute(aside).string();
-      publisher_->send(head);
+      transport::PublicationHeader head;
+      comm::together(run_.side, [&] {
+        head =
+            publisher_->header(MessageKind::Checkpoint, agenda_.last_step(), agenda_.last_time());
+        head.path = std::filesystem::absolute(aside).string();
+      });
+      failure = comm::failure_of([&] { publisher_->send(head); });
     } else if (std::holds_alternative<policy::AwaitSidecars>(action)) {
-      answered_ = publisher_->await_all();
+      const auto late = comm::failure_of([&] { answered_ = publisher_->await_all(); });
+      if (!failure) failure = late;
     } else if (std::holds_alternative<policy::FinishCheckpoint>(action)) {
-      run::finish_checkpoint(
-          run_, path, run::state_of(run_, agenda_, policy_.own_analyses()),
-          publisher_ ? unsaved(*publisher_, subscribers_, answered_) : std::nullopt);
+      run::SavedState state;
+      comm::together(run_.side, [&] {
+        comm::rethrow(failure);
+        if (publisher_) expect_saved(*publisher_, subscribers_, answered_);
+        state = run::state_of(run_, agenda_, policy_.own_analyses());
+      });
+      run::finish_checkpoint(run_, path, state, {});
     } else {
       carry_out({action});
     }
@@ -56,65 +77,134 @@ void Simulation::checkpoint(const std::filesystem::path& path) {
   watch.end(run_.timeline, "checkpoint", "checkpoint", agenda_.last_step());
 }
 
-// Reductions under way end before anything that every rank does together.
+// Reductions under way end before anything that every rank does together. Each ends on all ranks,
+// also if one rank fails between.
 void Simulation::settle_all() {
-  if (publisher_) hear();
-  if (migration_) migration_->judge();
-  if (const auto cost = conditions_.settle(agenda_)) carry_out(policy_.on(*cost));
+  contain_decision([&] {
+    if (publisher_) hear();
+  });
+  contain_decision([&] {
+    if (migration_) migration_->judge();
+  });
+  contain_decision([&] {
+    if (const auto cost = conditions_.settle(agenda_)) carry_out(policy_.on(*cost));
+  });
 }
 
 base::Bytes Simulation::summary() const { return base::to_bytes(run::summary_of(run_, outcome())); }
 
-void Simulation::close() {
+// A rank that lacks memory still tells sidecars that the run has ended: they would wait for it.
+void Simulation::send_end() {
+  if (std::exchange(has_sent_end_, true)) return;
+  base::Bytes known;
+  contain(nothing, [&] { known = summary(); });
+  try {
+    answered_ = publisher_->send_end(known);
+  } catch (const std::bad_alloc&) {
+    answered_ = publisher_->send_end({});
+  }
+}
+
+void Simulation::close(double seconds) {
+  const Visit visit(meetings_);
+  meetings_.come_to(comm::CallKind::Close, seconds);
   begin_call();
+  std::vector<policy::CollectiveAction> actions;
+  comm::together(run_.side, [&] { actions = policy_.on(policy::CloseRequested{}); });
   if (steps_ == 0 && known_steps_ > 0)
-    run_.warn(
-        fmt::format("nothing was analysed: the checkpoint is of step {}, time {}, and none of "
-                    "the {} steps that the program offered has a later time",
-                    agenda_.last_step(), agenda_.last_time(), known_steps_));
-  for (const auto& action : policy_.on(policy::CloseRequested{})) {
-    if (std::holds_alternative<policy::SettleAll>(action)) settle_all();
-    else if (std::holds_alternative<policy::FinishStages>(action)) stages_.finish();
-    else if (std::holds_alternative<policy::SendEnd>(action))
-      answered_ = publisher_->send_end(summary());
-    else if (std::holds_alternative<policy::CloseChannel>(action)) subscribers_.close_channel();
-    else if (std::holds_alternative<policy::AwaitSidecars>(action)) {
-      answered_ = publisher_->await_all() && answered_;
-      if (migration_) migration_->clean_up();
+    contain(nothing, [&] {
+      run_.warn(
+          fmt::format("nothing was analysed: the checkpoint is of step {}, time {}, and none of "
+                      "the {} steps that the program offered has a later time",
+                      agenda_.last_step(), agenda_.last_time(), known_steps_));
+    });
+  for (const auto& action : actions) {
+    if (std::holds_alternative<policy::SettleAll>(action)) {
+      settle_all();
+    } else if (std::holds_alternative<policy::FinishStages>(action)) {
+      contain(nothing, [&] { stages_.finish(); });
+    } else if (std::holds_alternative<policy::SendEnd>(action)) {
+      contain(nothing, [&] { send_end(); });
+    } else if (std::holds_alternative<policy::CloseChannel>(action)) {
+      contain(nothing, [&] { subscribers_.close_channel(); });
+    } else if (std::holds_alternative<policy::AwaitSidecars>(action)) {
+      contain(nothing, [&] {
+        answered_ = publisher_->await_all() && answered_;
+        if (migration_) migration_->clean_up();
+      });
       const bool same_job = run_.configuration.sidecars.job == model::Job::Same;
       answer_ = subscribers_.settle(answered_ && (same_job || policy_.has_own_in_sidecars()));
-    } else carry_out({action});
+    } else {
+      carry_out({action});
+    }
   }
-  if (!publisher_) return;
-  for (const auto& action : policy_.on(answer_)) {
+  if (publisher_) end_with_sidecars();
+  if (meetings_.have_parted()) throw *meetings_.why_parted();
+}
+
+void Simulation::end_with_sidecars() {
+  std::vector<policy::CollectiveAction> actions;
+  comm::together(run_.side, [&] { actions = policy_.on(answer_); });
+  for (const auto& action : actions) {
     if (std::holds_alternative<policy::DropUnseen>(action)) {
-      publisher_->drop_unseen(summary());
+      base::Bytes known;
+      contain(nothing, [&] { known = summary(); });
+      contain(nothing, [&] { publisher_->drop_unseen(known); });
     } else if (std::holds_alternative<policy::CountUnfinished>(action)) {
-      const auto unfinished = publisher_->unfinished();
-      for (size_t a = 0; a < unfinished.size(); ++a) run_.accounts[a].lost += unfinished[a];
+      contain(nothing, [&] {
+        const auto unfinished = publisher_->unfinished();
+        for (size_t a = 0; a < unfinished.size(); ++a) run_.accounts[a].lost += unfinished[a];
+      });
     } else if (std::holds_alternative<policy::Retire>(action)) {
       const auto found = subscribers_.retire();
       answer_.finished = found == Subscribers::Found::Finished;
-      if (!refused_ && !answer_.finished)
+      if (refused_ || answer_.finished) continue;
+      contain(nothing, [&] {
         run_.warn(
             found == Subscribers::Found::None
                 ? "no sidecars were there to finish when the simulation ended"
                 : "the sidecars had not finished when the simulation ended; they continue and "
                   "complete the report");
+      });
     } else if (std::holds_alternative<policy::EndJobAtFinalize>(action)) {
-      run_.warn("sidecars ended early, and what they worked on is not complete: " +
-                subscribers_.why());
-      if (!subscribers_.end_job_at_finalize()) run_.warn(run::not_ended_by_session);
+      contain(nothing, [&] {
+        run_.warn("sidecars ended early, and what they worked on is not complete: " +
+                  subscribers_.why());
+      });
+      if (!subscribers_.end_job_at_finalize())
+        contain(nothing, [&] { run_.warn(run::not_ended_by_session); });
     } else if (std::holds_alternative<policy::LeaveSidecars>(action)) {
-      run_.warn(fmt::format(
-          "sidecars had not finished when the simulation ended, within the deadline of {:.4g} s; "
-          "what they have not finished is counted as lost, and the report lacks their costs. They "
-          "continue until MPI_Finalize, which ends the job if they hang; a longer 'sidecars: "
-          "{{deadline: …}}' waits for them",
-          run_.configuration.sidecars.deadline));
+      contain(nothing, [&] {
+        run_.warn(fmt::format(
+            "sidecars had not finished when the simulation ended, within the deadline of {:.4g} "
+            "s; what they have not finished is counted as lost, and the report lacks their costs. "
+            "They continue until MPI_Finalize, which ends the job if they hang; a longer "
+            "'sidecars: {{deadline: …}}' waits for them",
+            run_.configuration.sidecars.deadline));
+      });
     } else {
       carry_out({action});
     }
+  }
+}
+
+// Sidecars finish what they have of all ranks. Nothing is done with other simulation ranks.
+void Simulation::end_alone() noexcept {
+  if (!publisher_ || has_sent_end_) return;
+  try {
+    begin_call();
+    send_end();
+    subscribers_.close_channel();
+    // They do not take what other ranks have not published.
+    constexpr double long_enough = 2;  // seconds
+    const double deadline = std::min(run_.configuration.sidecars.deadline, long_enough);
+    (void)base::wait_until(
+        [&] {
+          publisher_->poll();
+          return publisher_->sender().behind() == 0;
+        },
+        base::monotonic_seconds() + deadline);
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): there is no other way to end
   }
 }
 

@@ -146,6 +146,10 @@ void Conditions::add(const model::AnalysisSpec& analysis) {
   conditions_.push_back(analysis.when);
   needed_.reserve(std::max(needed_.capacity(), needs.size()));
   needs_.push_back(std::move(needs));
+  reserve();
+}
+
+void Conditions::reserve() {
   check_.analyses.reserve(conditions_.size());
   check_.quantities.reserve(quantities_.size());
   places_.reserve(quantities_.size());
@@ -154,6 +158,20 @@ void Conditions::add(const model::AnalysisSpec& analysis) {
   const size_t scalars = run_.scalars.size();
   of_first_.reserve(scalars);
   maxima_.reserve(costs + StepNumbers::width(scalars) + maxima_of_quantity * quantities_.size());
+}
+
+// A rank that lacked memory has not added what others have: all come back to the same quantities.
+void Conditions::resize(size_t analyses) {
+  conditions_.erase(
+      conditions_.begin() + static_cast<ptrdiff_t>(std::min(analyses, conditions_.size())),
+      conditions_.end());
+  needs_.erase(needs_.begin() + static_cast<ptrdiff_t>(std::min(analyses, needs_.size())),
+               needs_.end());
+  size_t used = 0;
+  for (const auto& needs : needs_)
+    for (const size_t quantity : needs) used = std::max(used, quantity + 1);
+  quantities_.erase(quantities_.begin() + static_cast<ptrdiff_t>(used), quantities_.end());
+  reserve();
 }
 
 // Analyses of attached jobs have the last numbers, and so what only they need comes last.
@@ -236,9 +254,9 @@ void Conditions::start(const std::vector<size_t>& analyses, const Sharing& shari
   compute(check_.own, check_.quantities.size(), sharing);
   if (own < all.size()) cost.seconds += theirs.seconds();
   bill(theirs.seconds(), all.subspan(own));
-  auto sum = sums_.prepare(sums_of_quantity * moments_.size()).begin();
+  auto sum = sums_.prepare(sums_of_quantity * quantities_.size()).begin();
   const size_t width = StepNumbers::width(run_.scalars.size());
-  const auto maxima = maxima_.prepare(costs + width + maxima_of_quantity * moments_.size());
+  const auto maxima = maxima_.prepare(costs + width + maxima_of_quantity * quantities_.size());
   maxima[0] = cost.seconds;
   maxima[1] = -cost.running;
   StepNumbers::put(run_.side.rank() == 0, step, time, run_.scalars, maxima.subspan(costs, width));

@@ -7,6 +7,7 @@
 // evaluated immediately.
 #pragma once
 
+#include <array>
 #include <span>
 #include <vector>
 
@@ -33,14 +34,14 @@ class Conditions {
   Conditions(run::Run& run, size_t own)
       : run_(run),
         own_(own),
-        sums_(run.side, comm::Operation::Sum),
-        maxima_(run.side, comm::Operation::Max) {}
+        sums_(run.for_conditions, comm::Operation::Sum),
+        maxima_(run.for_conditions, comm::Operation::Max) {}
 
   /// The condition of the next analysis, if it has one. Takes all memory that checks need, but for
   /// the statistics themselves: a rank that lacks it later still takes part in the reductions.
   void add(const model::AnalysisSpec& analysis);
   /// Forgets those from number `analyses` on.
-  void resize(size_t analyses) { conditions_.resize(analyses), needs_.resize(analyses); }
+  void resize(size_t analyses);
   /// Whether an analysis has a condition on values of fields or on scalars.
   [[nodiscard]] bool is_checked(size_t analysis) const {
     const auto& condition = conditions_[analysis];
@@ -71,6 +72,8 @@ class Conditions {
   [[nodiscard]] const std::optional<StepNumbers::Difference>& difference() const {
     return difference_;
   }
+  /// What ranks may wait for each other in.
+  [[nodiscard]] std::array<comm::LaggedReduction*, 2> reductions() { return {&sums_, &maxima_}; }
   /// How often the values of a field were gone through so far.
   [[nodiscard]] int64_t passes() const { return passes_; }
 
@@ -86,6 +89,8 @@ class Conditions {
     int64_t steps = 0;
   };
   void begin_check(const std::vector<size_t>& analyses);
+  /// Keeps memory for a check of all conditions, which any check contributes to the reductions.
+  void reserve();
   /// Statistics of quantities from `first` to `last` of the check, on this rank.
   void compute(size_t first, size_t last, const Sharing& sharing);
   void compute_fields(size_t first, size_t last, const Sharing& sharing);
@@ -96,12 +101,12 @@ class Conditions {
   std::vector<std::optional<model::Expression>> conditions_;
   std::vector<model::Quantity> quantities_;  ///< of all conditions, each once
   std::vector<std::vector<size_t>> needs_;   ///< by analysis: numbers of quantities
-  comm::LaggedReduction sums_, maxima_;
-  Check check_;                          ///< the last one
-  std::vector<size_t> places_;           ///< in it, by quantity
-  std::vector<model::Moments> moments_;  ///< by place
-  std::vector<model::Moments> needed_;   ///< by one condition
-  StepNumbers of_first_;                 ///< of the check that was settled last
+  comm::LaggedReduction sums_, maxima_;      ///< of all quantities, checked or not
+  Check check_;                              ///< the last one
+  std::vector<size_t> places_;               ///< in it, by quantity
+  std::vector<model::Moments> moments_;      ///< by place
+  std::vector<model::Moments> needed_;       ///< by one condition
+  StepNumbers of_first_;                     ///< of the check that was settled last
   std::optional<StepNumbers::Difference> difference_;
   int64_t passes_ = 0;
 };

@@ -28,7 +28,7 @@ Migration::Migration(run::Run& run, Publisher& publisher, const run::Agenda& age
       policy_(policy),
       chains_(std::move(chains)),
       produced_(std::move(produced)),
-      costs_(run.side, comm::Operation::Max) {
+      costs_(run.for_migration, comm::Operation::Max) {
   for (size_t a = 0; a < chains_.size(); ++a)
     if (chains_[a]) movables_.push_back({.analysis = a});
   costs_.reserve(numbers_of_sample * movables_.size());

@@ -49,6 +49,8 @@ class Migration {
   /// Hears what sidecars report of their load, also when nothing that moves is due, or it would
   /// gather in MPI.
   void hear_load();
+  /// What ranks may wait for each other in.
+  [[nodiscard]] comm::LaggedReduction& reduction() { return costs_; }
   /// Removes what moves have left on disk. At the end.
   void clean_up();
 

@@ -67,8 +67,9 @@ std::vector<size_t> Publisher::own_in_sidecars() const {
 // A message of a few hundred bytes has room in any case.
 void Publisher::check_receive_limit() {
   if (link_.receive_limit == 0) return;
-  const int64_t bytes =
-      run_.side.reduced(static_cast<int64_t>(largest_publication()), comm::Operation::Sum);
+  int64_t bytes = 0;
+  comm::together(run_.side, [&] { bytes = static_cast<int64_t>(largest_publication()); });
+  bytes = run_.side.reduced(bytes, comm::Operation::Sum);
   const auto& spec = run_.configuration.sidecars;
   if (bytes <= link_.receive_limit || spec.when_full == WhenFull::Coarsen) return;
   base::fail(ErrorCode::Configuration,

@@ -99,12 +99,12 @@ std::string shared_as(const model::Field& field) {
 
 void SharedData::check(const std::set<std::string>& fields,
                        const comm::Communicator& simulation) const {
+  std::vector<int32_t> is_shared;
   comm::together(simulation, [&] {
+    for (const auto& name : fields) is_shared.push_back(sharing_.has(name) ? 1 : 0);
     sharing_.throw_fault();
     check_volumes(sharing_.publication(fields, 0, 0));
   });
-  std::vector<int32_t> is_shared;
-  for (const auto& name : fields) is_shared.push_back(sharing_.has(name) ? 1 : 0);
   simulation.reduce(is_shared.data(), static_cast<int64_t>(is_shared.size()), comm::Operation::Max);
   comm::together(simulation, [&] {
     auto somewhere = is_shared.begin();
@@ -123,11 +123,13 @@ void SharedData::check(const std::set<std::string>& fields,
     }
   });
   std::set<std::string> without_faces;
-  for (const auto& name : fields) {
-    const auto& mesh = catalogue_.mesh_of(name);
-    if (mesh.kind == model::MeshKind::Rectilinear && mesh.faces.empty())
-      without_faces.insert(mesh.name);
-  }
+  comm::together(simulation, [&] {
+    for (const auto& name : fields) {
+      const auto& mesh = catalogue_.mesh_of(name);
+      if (mesh.kind == model::MeshKind::Rectilinear && mesh.faces.empty())
+        without_faces.insert(mesh.name);
+    }
+  });
   check_coordinates(without_faces, simulation);
   check_coverage(fields, simulation);
 }

@@ -16,8 +16,6 @@ namespace pillion::simulation {
 
 namespace {
 
-constexpr std::array<size_t, 0> nothing{};
-
 policy::Settings settings_of(const model::SidecarSpec& spec, bool has_sidecars) {
   return {.when_full = spec.when_full,
           .deadline = spec.deadline,
@@ -49,7 +47,8 @@ Simulation::Simulation(run::Run& run, Parts parts, Link link, run::Supervisor su
       data_(run.configuration.catalogue, run.side.rank(), link_.sender.get(), link_.segment.get()),
       agenda_(run.configuration.analyses),
       conditions_(run, run.configuration.analyses.size()),
-      agreement_(run.side),
+      agreement_(run.for_agreement),
+      meetings_(run),
       stages_(run, std::move(parts.front), cut_fields_, data_.sharing(), agenda_, conditions_),
       subscribers_(run, link_.sender.get(), std::move(supervisor), policy_),
       scalars_(run) {
@@ -57,7 +56,10 @@ Simulation::Simulation(run::Run& run, Parts parts, Link link, run::Supervisor su
   lists_.reserve(cut_fields_.size());
   agreement_.reserve(cut_fields_.size(), run.scalars.size());
   numbers_.resize(StepNumbers::width(run.scalars.size()));
+  if (run.for_conditions)
+    for (auto* reduction : conditions_.reductions()) meetings_.add(*reduction);
   if (!link_.sender) return;
+  meetings_.add(agreement_.reduction());
   publisher_ = std::make_unique<Publisher>(run, link_, cut_fields_, data_.sharing(), agenda_,
                                            data_.allocations(), subscribers_, policy_);
   if (link_.sender->slots() != nullptr) agreement_.watch();
@@ -66,6 +68,7 @@ Simulation::Simulation(run::Run& run, Parts parts, Link link, run::Supervisor su
     return;
   migration_ = std::make_unique<Migration>(run, *publisher_, agenda_, policy_,
                                            std::move(parts.migrating), std::move(parts.produced));
+  meetings_.add(migration_->reduction());
   stages_.set_migration(migration_.get());
 }
 
@@ -100,9 +103,15 @@ void Simulation::resume(const run::SavedState& state) {
 void Simulation::ready() {
   if (refused_) throw *refused_;
   if (ready_) return;
+  const Visit visit(meetings_);
+  meetings_.come_to(comm::CallKind::Ready, run_.patience);
   try {
-    data_.check(stages_.needed(), run_.side);
-    comm::together(run_.side, [&] { scalars_.check(conditions_.scalars()); });
+    std::set<std::string> needed;
+    comm::together(run_.side, [&] {
+      needed = stages_.needed();
+      scalars_.check(conditions_.scalars());
+    });
+    data_.check(needed, run_.side);
     if (publisher_) publisher_->share_budget();
     if (publisher_) publisher_->check_receive_limit();
   } catch (const Error& e) {
@@ -112,12 +121,14 @@ void Simulation::ready() {
   }
   ready_ = true;
   if (run_.configuration.sidecars.when_full != model::WhenFull::Coarsen) return;
-  for (size_t a = 0; a < policy_.own_analyses(); ++a)
-    if (!cut_fields_[a].whole_for.empty())
-      run_.warn(
-          fmt::format("analysis '{}' skips publications where others are coarsened, for its "
-                      "stage '{}' cannot use coarse ones",
-                      run_.configuration.analyses[a].name, cut_fields_[a].whole_for));
+  contain(nothing, [&] {
+    for (size_t a = 0; a < policy_.own_analyses(); ++a)
+      if (!cut_fields_[a].whole_for.empty())
+        run_.warn(
+            fmt::format("analysis '{}' skips publications where others are coarsened, for its "
+                        "stage '{}' cannot use coarse ones",
+                        run_.configuration.analyses[a].name, cut_fields_[a].whole_for));
+  });
 }
 
 bool Simulation::is_due(int64_t step, double time) const {
@@ -144,34 +155,8 @@ void Simulation::StepLists::reserve(size_t analyses) {
   outputs.resize(analyses);
 }
 
-// The other ranks wait for this one at the next agreement. So it keeps taking part.
-template <class Analyses, class F>
-void Simulation::contain(const Analyses& analyses, F&& body) {
-  try {
-    body();
-  } catch (const std::exception& e) {
-    try {
-      (void)policy_.on(
-          policy::LocalEvent(policy::AnalysesFailed{{analyses.begin(), analyses.end()}}));
-    } catch (const std::bad_alloc&) {
-      (void)policy_.on(policy::LocalEvent(policy::AllFailed{}));
-    }
-    note_contained(e);
-  }
-}
-
-template <class F>
-void Simulation::contain_decision(F&& body) {
-  try {
-    body();
-  } catch (const std::exception& e) {
-    (void)policy_.on(policy::LocalEvent(policy::AllFailed{}));
-    note_contained(e);
-  }
-}
-
 void Simulation::note_contained(const std::exception& failure) {
-  if (std::exchange(contained_, true)) return;
+  if (meetings_.have_parted() || std::exchange(contained_, true)) return;
   try {
     const auto message = fmt::format(
         "rank {}: step {} failed inside Pillion: {}; the program continues, but the "
@@ -184,8 +169,16 @@ void Simulation::note_contained(const std::exception& failure) {
   }
 }
 
+// Failures are contained, but for this one: the program makes the mistake, and can mend it.
 void Simulation::busy_step(int64_t step, double time) {
   ready();
+  const Visit visit(meetings_);
+  meetings_.begin_step(step, time);
+  offer(step, time);
+  if (meetings_.have_parted()) throw *meetings_.why_parted();
+}
+
+void Simulation::offer(int64_t step, double time) {
   const auto numbered = agenda_.number(step, time);
   if (numbered.known) {
     ++known_steps_;
@@ -373,10 +366,13 @@ void Simulation::publish(int64_t step, double time) {
   attached_seconds_ += only_attached ? watch.seconds() : published_for_attached() - before;
 }
 
+// The agreement before is settled whatever fails here: the next is started after it.
 void Simulation::hear() {
-  publisher_->poll();
-  subscribers_.tend();
   auto all = agreement_.settle();
+  contain_decision([&] {
+    publisher_->poll();
+    subscribers_.tend();
+  });
   if (!all) return;
   contain(nothing, [&] {
     scalars_.report(StepNumbers::difference(agreement_.numbers(), run_.configuration.catalogue));
@@ -505,6 +501,7 @@ void Simulation::forget_analyses_from(size_t first) {
   cut_fields_.resize(first);
   stages_.resize(first);
   conditions_.resize(first);
+  agreement_.reserve(first, run_.scalars.size());
   run_.accounts.resize(first);
   run_.disabled.resize(first);
   agenda_.extend(agenda_.last_time());

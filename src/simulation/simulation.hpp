@@ -4,8 +4,11 @@
 // class what it decides about stages in the simulation.
 #pragma once
 
+#include <array>
+
 #include "run/saved_state.hpp"
 #include "simulation/agreement.hpp"
+#include "simulation/meetings.hpp"
 #include "simulation/migration.hpp"
 #include "simulation/publisher.hpp"
 #include "simulation/scalars.hpp"
@@ -52,7 +55,7 @@ class Simulation {
   /// Resumes where a checkpoint ended.
   void resume(const run::SavedState& state);
 
-  /// Checks what is shared, once. [collective]
+  /// Checks what is shared, once. Throws Late if another rank does not come. [collective]
   void ready();
   [[nodiscard]] bool is_due(int64_t step, double time) const;
   void step(int64_t step, double time) {
@@ -66,9 +69,13 @@ class Simulation {
     if (publisher_) publisher_->progress();
   }
   /// Saves the state of all stages, or throws the same error on every rank. [collective]
-  void checkpoint(const std::filesystem::path& path);
-  /// Ends the analyses here and in the sidecars. [collective]
-  void close();
+  void checkpoint(const char* path);
+  /// Ends the analyses here and in the sidecars. Throws Late if another rank does not come within
+  /// `seconds`; the session is open as before then. [collective]
+  void close(double seconds);
+  /// Ends what this rank alone can end, after the ranks have parted: sidecars finish.
+  void end_alone() noexcept;
+  [[nodiscard]] bool have_parted() const { return meetings_.have_parted(); }
 
   [[nodiscard]] Progress progress() const;
   [[nodiscard]] run::Outcome outcome() const;
@@ -85,6 +92,7 @@ class Simulation {
 
  private:
   void busy_step(int64_t step, double time);
+  void offer(int64_t step, double time);
   /// What a step works with. The memory is kept from step to step: a rank that can get none decides
   /// as the others do, which would wait for it otherwise.
   struct StepLists {
@@ -96,6 +104,7 @@ class Simulation {
   };
   /// Keeps failures of `body`, a part of a step, from the program: the policy has `analyses`
   /// disabled on every rank.
+  static constexpr std::array<size_t, 0> nothing{};
   template <class Analyses, class F>
   void contain(const Analyses& analyses, F&& body);
   /// The same for what every rank decides in the same way: all analyses are disabled.
@@ -128,6 +137,9 @@ class Simulation {
   void add_analyses_of(int slot);
   void forget_analyses_from(size_t first);
   void settle_all();
+  void send_end();
+  /// After sidecars have answered or the deadline has passed. [collective]
+  void end_with_sidecars();
   /// All waits until the next call end by one deadline.
   void begin_call();
 
@@ -139,6 +151,7 @@ class Simulation {
   run::Agenda agenda_;
   Conditions conditions_;
   Agreement agreement_;
+  Meetings meetings_;
   SimulationStages stages_;
   Subscribers subscribers_;
   std::unique_ptr<Publisher> publisher_;  ///< null without sidecars, and so is
@@ -146,7 +159,8 @@ class Simulation {
   std::optional<Error> refused_;          ///< why the run cannot start
   bool ready_ = false;
   bool contained_ = false;  ///< a step failed on this rank
-  bool answered_ = false;   ///< sidecars did, when this rank last waited for all of them
+  bool has_sent_end_ = false;
+  bool answered_ = false;  ///< sidecars did, when this rank last waited for all of them
   policy::SidecarsAnswered answer_;
   int64_t steps_ = 0;
   int64_t first_step_ = 0;
@@ -161,5 +175,31 @@ class Simulation {
   std::vector<double> numbers_;  ///< of the last step, for the next agreement
   StepLists lists_;
 };
+
+// The other ranks wait for this one at the next agreement. So it keeps taking part.
+template <class Analyses, class F>
+void Simulation::contain(const Analyses& analyses, F&& body) {
+  try {
+    body();
+  } catch (const std::exception& e) {
+    try {
+      (void)policy_.on(
+          policy::LocalEvent(policy::AnalysesFailed{{analyses.begin(), analyses.end()}}));
+    } catch (const std::bad_alloc&) {
+      (void)policy_.on(policy::LocalEvent(policy::AllFailed{}));
+    }
+    note_contained(e);
+  }
+}
+
+template <class F>
+void Simulation::contain_decision(F&& body) {
+  try {
+    body();
+  } catch (const std::exception& e) {
+    (void)policy_.on(policy::LocalEvent(policy::AllFailed{}));
+    note_contained(e);
+  }
+}
 
 }  // namespace pillion::simulation

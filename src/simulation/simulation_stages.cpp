@@ -66,8 +66,11 @@ run::Gaps SimulationStages::gaps(size_t a) const {
 }
 
 void SimulationStages::finish(size_t a) {
-  run::Gaps missing = gaps(a);
-  missing.disabled = run_.disabled[a];
+  run::Gaps missing;
+  comm::together(run_.side, [&] {
+    missing = gaps(a);
+    missing.disabled = run_.disabled[a];
+  });
   const auto end = [&](stagehost::Chain* chain) {
     if (chain != nullptr)
       run::finish_chain(run_, *chain, a, agenda_.last_step(), agenda_.last_time(), missing,
@@ -79,7 +82,9 @@ void SimulationStages::finish(size_t a) {
 
 void SimulationStages::finish() {
   std::vector<run::Gaps> missing;
-  for (size_t a = 0; a < front_.size(); ++a) missing.push_back(gaps(a));
+  comm::together(run_.side, [&] {
+    for (size_t a = 0; a < front_.size(); ++a) missing.push_back(gaps(a));
+  });
   const auto end = [&](run::Chains& chains) {
     run::finish_chains(run_, chains, agenda_.last_step(), agenda_.last_time(), missing,
                        &run::CostCounters::simulation_seconds);

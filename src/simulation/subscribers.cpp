@@ -140,8 +140,11 @@ Subscribers::Found Subscribers::retire() {
     try {
       if (const auto saved = saved_state.read())
         count_unwritten(run_, policy_.own_analyses(), *saved);
-    } catch (const Error& e) {
-      run_.warn(fmt::format("lost publications are counted roughly: {}", e.what()));
+    } catch (const std::exception& e) {
+      try {
+        run_.warn(fmt::format("lost publications are counted roughly: {}", e.what()));
+      } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): the others wait
+      }
     }
     saved_state.remove();
   }

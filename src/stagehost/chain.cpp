@@ -182,11 +182,13 @@ std::optional<Error> Chain::finish(ExecutionContext context) {
     auto& stage = stages_[s];
     // A stage that completed no publication has nothing to write.
     if (stage.publications() == 0) continue;
-    context.origin.stage = stage.name();
     context.origin.number = static_cast<int64_t>(first_ + s);
     context.before = context.origin.publications = stage.publications();
     context.scalars = &stage.scalars();
-    const auto failure = fence.run([&] { stage.finish(empty, context); });
+    const auto failure = fence.run([&] {
+      context.origin.stage = stage.name();
+      stage.finish(empty, context);
+    });
     if (failure && !first) first = failure;
   }
   return first;

@@ -74,6 +74,11 @@ void FieldRedistributor::redistribute_some(const Division& division, const model
   const bool equal = std::all_of(first, transfers_.end(), [&](const FieldTransfer& t) {
     return t.is_there || t.here == first->here;
   });
+  // What comes takes no memory between the agreement and the exchange, where others would wait.
+  std::vector<FieldArrays> fields;
+  std::vector<size_t> numbers;
+  fields.reserve(transfers_.size());
+  numbers.reserve(transfers_.size());
   const uint32_t bits = plans.fitting(division, first->here, owners_);
   // All plans for a division have the same boxes.
   if (bits != 0) {
@@ -97,8 +102,6 @@ void FieldRedistributor::redistribute_some(const Division& division, const model
     plan = plans.keep(std::move(made));
   }
   owners_ = plan->owners;
-  std::vector<FieldArrays> fields;
-  std::vector<size_t> numbers;
   for (auto t = first; t != transfers_.end(); ++t) {
     if (t->is_there) continue;
     const bool comes = (common & all_together) != 0 || t == first ||

@@ -10,6 +10,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "base/folder.hpp"
 #include "base/text.hpp"
 
 namespace pillion::stagehost {
@@ -55,11 +56,9 @@ std::vector<fs::path> stage_folders() {
 
 std::vector<std::string> stage_names(const std::vector<fs::path>& folders) {
   std::vector<std::string> names;
-  for (const auto& folder : folders) {
-    std::error_code error;
-    for (const auto& entry : fs::directory_iterator(folder, error))
-      if (entry.path().extension() == ".so") names.push_back(entry.path().stem().string());
-  }
+  for (const auto& folder : folders)
+    for (const auto& file : base::entries_of(folder))
+      if (file.extension() == ".so") names.push_back(file.stem().string());
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;

@@ -107,11 +107,11 @@ Reading read_files(const fs::path& folder, int64_t files, const comm::Communicat
   return reading;
 }
 
-Bytes joined_names(const Bytes& lower, const Bytes& higher) {
+const auto joined_names = [](const Bytes& lower, const Bytes& higher) {
   auto names = base::from_bytes<std::map<std::string, size_t>>(lower);
   names.merge(base::from_bytes<std::map<std::string, size_t>>(higher));
   return base::to_bytes(names);
-}
+};
 
 /// How many files a state has, by its first one.
 int64_t count_files(const fs::path& folder) {
@@ -173,13 +173,13 @@ pillion_state read_state(const fs::path& folder, const comm::Communicator& peers
   fence.before_collective();
   const int64_t files = peers.reduced(counted, comm::Operation::Max);
   auto reading = read_files(folder, files, peers);
+  auto names = base::to_bytes(reading.names);
   fence.before_collective();
-  Common common{std::move(reading.globals),
-                peers.fold(base::to_bytes(reading.names), joined_names)};
+  Common common{std::move(reading.globals), peers.fold(std::move(names), joined_names)};
   Bytes bytes = base::to_bytes(common);
   // A rank that could not join names comes here no more.
   fence.before_collective();
-  peers.broadcast(bytes, 0);
+  bytes = comm::broadcast_made(peers, 0, [&] { return std::move(bytes); });
   common = base::from_bytes<Common>(bytes);
   pillion_state state{.globals = std::move(common.globals), .keyed = {}};
   // A stage finds all names, even if this rank owns no record of that name.

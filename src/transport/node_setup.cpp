@@ -45,11 +45,13 @@ NodeEndpoint make_endpoint(const comm::Communicator& simulation, const comm::Com
   NodeEndpoint endpoint;
   endpoint.channel = on_node.rank();
   const auto budget = static_cast<size_t>(memory);
+  std::vector<int64_t> ranks;
+  together(simulation, [&] { ranks.resize(static_cast<size_t>(on_node.size())); });
+  on_node.gather_all(simulation.rank(), ranks);
   std::vector<node::ChannelPlan> channels;
-  for (const auto rank : on_node.gather_all(simulation.rank()))
-    channels.push_back({static_cast<int32_t>(rank), budget});
   Address address;
   together(simulation, [&] {
+    for (const auto rank : ranks) channels.push_back({static_cast<int32_t>(rank), budget});
     if (on_node.rank() != 0) return;
     check_room_for(identity, channels, configuration.size(), memory);
     endpoint.segment = std::make_shared<Segment>(Segment::make(identity, channels, configuration));
@@ -108,12 +110,16 @@ std::unique_ptr<node::SharedBudget> make_budget(const comm::Communicator& on_nod
 
 std::vector<Source> open_sources(const comm::Communicator& world, const NodeEndpoint* mine,
                                  const std::vector<int>& serves) {
-  const auto makers =
-      world.gather_all(mine == nullptr ? 0 : static_cast<int64_t>(mine->segment->maker()));
+  std::vector<int64_t> makers, descriptors, channels;
+  together(world, [&] {
+    for (auto* all : {&makers, &descriptors, &channels})
+      all->resize(static_cast<size_t>(world.size()));
+  });
+  world.gather_all(mine == nullptr ? 0 : static_cast<int64_t>(mine->segment->maker()), makers);
   // Only the maker's own descriptor can be opened by others; the rest of the node does not know it.
   const bool made = mine != nullptr && mine->segment->maker() == node::this_process();
-  const auto descriptors = world.gather_all(made ? mine->segment->descriptor() : -1);
-  const auto channels = world.gather_all(mine == nullptr ? -1 : mine->channel);
+  world.gather_all(made ? mine->segment->descriptor() : -1, descriptors);
+  world.gather_all(mine == nullptr ? -1 : mine->channel, channels);
   std::map<int64_t, std::shared_ptr<Segment>> open;
   std::vector<Source> sources;
   together(world, [&] {

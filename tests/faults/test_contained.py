@@ -6,7 +6,7 @@ import json
 import os
 
 import pytest
-from conftest import launch, mpirun, read_table
+from conftest import launch, read_table
 from faults import GRID, drive, said
 
 BOTH = """
@@ -233,46 +233,3 @@ def test_a_move_of_its_own_accord_says_why(build, tmp_path):
     assert moves[0]["why"] == "to see what it takes in the sidecars"
     said = f"moves to the sidecars at step {moves[0]['step']}: {moves[0]['why']}"
     assert said in whole["remarks"][0]
-
-
-# Not rank 0: it reads the output folder, where libstdc++ ends the program without memory.
-@pytest.mark.parametrize("victim", [1, 2])
-@pytest.mark.parametrize("sidecars", ["", "{ranks: 1}"])
-def test_all_ranks_open_a_session_or_none_does(build, tmp_path, sidecars, victim):
-    """Whichever allocation of one rank inside open fails, no other rank waits for ever, and all
-    ranks see the failure."""
-    config = GRID + (f"sidecars: {sidecars}\n" if sidecars else "")
-    config += "analyses: {all: {stages: [{statistics: {fields: [density]}}]}}\n"
-    (tmp_path / "pillion.yaml").write_text(config)
-    driver = build / "tests/faults/memory_driver"
-    stride = 17
-    done = mpirun(3, driver, "pillion.yaml", stride, victim, cwd=tmp_path, timeout=120)
-    lines = done.stdout.splitlines()
-    assert len(lines) == 1 and lines[0].endswith("sessions"), done.stdout
-    assert int(lines[0].split()[0]) > 30
-
-
-@pytest.mark.parametrize("ranks", [1, 2, 4])
-@pytest.mark.parametrize("sidecars", ["", "{ranks: 1}"])
-def test_no_step_fails_for_want_of_memory(build, tmp_path, sidecars, ranks):
-    """Whichever allocation of one rank inside a step fails, the step succeeds, no other rank waits
-    for ever, and the session closes."""
-    config = GRID + (f"sidecars: {sidecars}\n" if sidecars else "")
-    config += (
-        "analyses:\n"
-        "  all: {stages: [{statistics: {fields: [density]}}]}\n"
-        "  some: {when: max(density) > -1, stages: [{statistics: {fields: [density]}}]}\n"
-        "  timed: {every: 0.1 time, stages: [{statistics: {fields: [density]}}]}\n"
-    )
-    (tmp_path / "pillion.yaml").write_text(config)
-    driver = build / "tests/faults/memory_driver"
-    # The log has a warning for each failure.
-    stride = 7 if ranks == 1 else 11
-    done = mpirun(
-        *(ranks + (1 if sidecars else 0), driver, "pillion.yaml", stride, "step"),
-        cwd=tmp_path,
-        timeout=120,
-    )
-    lines = done.stdout.splitlines()
-    assert len(lines) == 1 and lines[0].endswith("sessions"), done.stdout
-    assert int(lines[0].split()[0]) > 5

@@ -60,6 +60,10 @@ contains
       call pillion_get_field(session, 7, field, ierr)
       if (present(ierr)) return
     end if
+    if (mistake == 'calls' .and. rank == ranks - 1) then
+      call pillion_close(session, ierr)
+      return
+    end if
     call pillion_step(session, 0, 0.0_real64, ierr)
     if (mistake == 'folder') call pillion_checkpoint(session, 'pillion.yaml/folder', ierr)
   end subroutine

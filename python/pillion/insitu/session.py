@@ -9,6 +9,7 @@ Sessions that are open when the program ends are closed then; see open_sessions.
 """
 
 import math
+import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -72,6 +73,7 @@ class Session:
 
     def __init__(self, handle: "_core.Session") -> None:
         self._handle: _core.Session | None = handle
+        self._process = os.getpid()  # children of it have copies, and do nothing with them
         simulation = self.communicator
         # For failures: the simulation ranks, in a communicator of its own. None on a sidecar.
         self.simulation: MPI.Comm | None = simulation.Dup() if simulation else None
@@ -112,8 +114,8 @@ class Session:
 
     @property
     def communicator(self) -> "MPI.Comm":
-        """The communicator of the simulation ranks. It belongs to the session, which frees it on
-        closing.
+        """The communicator of the simulation ranks. It may be used until MPI ends, also after the
+        session has closed; do not free it.
         """
         from mpi4py import MPI
 
@@ -462,7 +464,8 @@ class Session:
         """Offers a step: runs or publishes what is due, returns at once if nothing is. [collective]
 
         The first step raises what `ready` would. After that no failure inside Pillion is raised: it
-        is logged and reported, and the analyses that it affects are disabled.
+        is logged and reported, and the analyses that it affects are disabled. Every rank raises if
+        ranks do not make the same calls, or offer different steps or times.
 
         A step that was offered last, or earlier in the run that this one resumes, is ignored. If
         the program's counter goes back, products number its later steps after the earlier ones, and
@@ -543,7 +546,8 @@ class Session:
         open_sessions.forget(self)
         from mpi4py import MPI
 
-        if self.simulation is not None and not MPI.Is_finalized():
+        is_own = os.getpid() == self._process
+        if self.simulation is not None and is_own and not MPI.Is_finalized():
             self.simulation.Free()
 
     def _field(self, name: str) -> Field:

@@ -32,6 +32,7 @@ struct Scene {
     spec.file = "run.yaml";
     spec.text = configuration_text;
     run.side = comm::Communicator(MPI_COMM_WORLD);
+    run.for_conditions = run.side.duplicate();
     run.configuration = spec.configuration(0);
     run.accounts.resize(run.configuration.analyses.size());
   }
