@@ -48,7 +48,9 @@ void FairScheduler::dropped(const std::vector<size_t>& due) {
     if (++entry(a).drops > most) withdraw(a);
 }
 
-void FairScheduler::withdraw(size_t analysis) { entry(analysis).waits = false; }
+void FairScheduler::withdraw(size_t analysis) {
+  if (analysis < entries_.size()) entries_[analysis].waits = false;
+}
 
 std::optional<size_t> FairScheduler::waiting() const {
   std::optional<size_t> best;

@@ -37,6 +37,8 @@ class FairScheduler {
   void published(const std::vector<size_t>& due, int64_t number);
   void skipped(const std::vector<size_t>& due);
   void dropped(const std::vector<size_t>& due);
+  /// Keeps memory for that number of analyses: a rank that lacked it would decide alone.
+  void reserve(size_t analyses) { entries_.reserve(analyses); }
   /// The analysis wants nothing for now: its condition does not hold, it was disabled, or it moved.
   void withdraw(size_t analysis);
 
@@ -88,6 +90,8 @@ class Backlog {
   /// that cannot use coarse publications.
   std::vector<CollectiveAction> publish(PublicationReady ready,
                                         const std::vector<bool>& needs_whole);
+  /// Keeps memory for that number of analyses.
+  void reserve(size_t analyses) { scheduler_.reserve(analyses); }
   void withdraw(size_t analysis) { scheduler_.withdraw(analysis); }
   [[nodiscard]] std::optional<size_t> waiting() const { return scheduler_.waiting(); }
 

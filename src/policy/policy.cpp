@@ -11,6 +11,7 @@ Policy::Policy(const Settings& settings, const std::vector<AnalysisTraits>& anal
       own_(analyses.size()),
       backlog_(settings.when_full, settings.deadline),
       time_share_(settings.attached_share) {
+  reserve(analyses.size());
   for (size_t a = 0; a < analyses.size(); ++a) {
     add(analyses[a]);
     if (analyses[a].may_migrate) analyses_[a].migration.emplace(a);

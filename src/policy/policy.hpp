@@ -43,6 +43,7 @@ class Policy {
   void reserve(size_t analyses) {
     analyses_.reserve(analyses);
     needs_whole_.reserve(analyses);
+    backlog_.reserve(analyses);
   }
   std::vector<CollectiveAction> on(const AgreedEvent& event);
   std::vector<LocalAction> on(const LocalEvent& event);
