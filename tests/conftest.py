@@ -231,6 +231,13 @@ def mpirun(ranks: int, *args, timeout: float = 60, env=None, check: bool = True,
     return launch((ranks, *args), timeout=timeout, env=env, check=check, cwd=cwd)
 
 
+def some(things) -> list:
+    """All of them, in order; fails if there are none, for then a loop over them checks nothing."""
+    found = sorted(things)
+    assert found, "there are none of the files that the test looks at"
+    return found
+
+
 @dataclass(frozen=True)
 class Table:
     """A table product: its columns as arrays, its attributes by name, and the whole head."""

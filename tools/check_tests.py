@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fails if a test has a time limit of its own making. Limits follow the machine (tests/limits.py):
-a number of seconds that was enough once fails on a loaded machine. Rejected in tests are
+"""Fails if a test has a time limit of its own making, or asserts about files that may be none.
+Limits follow the machine (tests/limits.py): a number of seconds that was enough once fails on a
+loaded machine. Rejected in tests are
 
 - processes that are started or waited for by other means than `limits.run`, `limits.wait` and
   `limits.communicate`, or functions built on them
 - a number as `timeout` of anything else, a deadline computed from a clock, and an alarm
 - a sleep, for a test that sleeps is either slow or wrong; `limits.until` waits for something
 - in CMake, tests that are not added by `pillion_add_test`
+- assertions about each of the files that a pattern finds, which hold if it finds none: `some` of
+  tests/conftest.py fails then
 
 but for the exceptions that are listed below with their reasons.
 
@@ -38,6 +41,8 @@ EXCEPTIONS = {
     ("tests/conformance/constant_program.py", "sleep"): PACES,
     ("tests/conformance/stages/constants.py", "sleep"): POLLS,
     ("tests/conformance/waiting.py", "sleep"): POLLS,
+    ("tests/conformance/test_moving.py", "empty"): "only some of the scenes write files",
+    ("tests/docs/typist.py", "empty"): "a page that runs no simulation has no report",
     ("tests/docs/typist.py", "sleep"): "the page says after how many seconds its reader interrupts",
     ("tests/faults/node_case.py", "sleep"): MOMENT,
     ("tests/faults/node_fault.py", "alarm"): "a case limits itself, and looks at a Limit every 5 s",
@@ -63,6 +68,7 @@ ADVICE = {
     "clock": "computes a deadline from a clock: use limits.until or limits.Limit",
     "alarm": "sets an alarm: use limits.Limit",
     "sleep": "sleeps: wait for something with limits.until",
+    "empty": "asserts about files of which there may be none: put some(...) around the pattern",
     "cmake": "adds a test without a limit that follows the machine: use pillion_add_test",
 }
 
@@ -99,9 +105,41 @@ def faults_of_call(node: ast.Call):
             yield "timeout"
 
 
+def may_be_empty(node: ast.expr) -> bool:
+    """Whether these are the files of a pattern or a folder, however few."""
+    text = ast.unparse(node)
+    return re.search(r"\.(r?glob|iterdir)\(", text) is not None and "some(" not in text
+
+
+def asserts(nodes: list[ast.stmt]) -> bool:
+    for node in (part for one in nodes for part in ast.walk(one)):
+        if isinstance(node, ast.Assert):
+            return True
+        if isinstance(node, ast.Call) and "assert_" in ast.unparse(node.func):
+            return True
+    return False
+
+
+def asserts_about_none(node: ast.AST) -> bool:
+    """A loop over files whose body asserts, or `assert all(... for path in files)`."""
+    if isinstance(node, ast.For):
+        return asserts(node.body) and may_be_empty(node.iter)
+    if not isinstance(node, ast.Assert):
+        return False
+    return any(
+        may_be_empty(part.generators[0].iter)
+        for call in ast.walk(node.test)
+        if isinstance(call, ast.Call) and ast.unparse(call.func) == "all"
+        for part in call.args
+        if isinstance(part, ast.GeneratorExp | ast.ListComp)
+    )
+
+
 def faults_of_python(text: str):
     """(line, fault) of each."""
     for node in ast.walk(ast.parse(text)):
+        if asserts_about_none(node):
+            yield node.lineno, "empty"
         if isinstance(node, ast.Call):
             yield from ((node.lineno, fault) for fault in faults_of_call(node))
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
@@ -146,7 +184,7 @@ def main(files: list[str]) -> int:
             print(f"check_tests.py: {file} no longer {ADVICE[fault].split(':')[0]}: take it out")
             found += 1
     if not found:
-        print(f"check_tests: {len(checked)} files, whose limits all follow the machine")
+        print(f"check_tests: {len(checked)} files; limits follow the machine")
     return int(found > 0)
 
 

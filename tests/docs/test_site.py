@@ -15,6 +15,7 @@ import limits
 import pytest
 from browser import CHROMIUM, Browser
 from code_blocks import ROOT
+from conftest import some
 
 PICTURED = ["index", "tutorial", "concepts/placement", "reference/c", "reference/command"]
 LOADED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href"}
@@ -89,7 +90,7 @@ def test_links_and_anchors_lead_somewhere(pages):
 
 def test_every_public_header_is_in_the_reference(site):
     shown = " ".join(path.read_text("utf-8") for path in site.glob("reference/*.html"))
-    for header in (ROOT / "include/pillion").rglob("*.h"):
+    for header in some((ROOT / "include/pillion").rglob("*.h")):
         for name in re.findall(r"\b(pillion_\w+)\(", header.read_text("utf-8")):
             assert name in shown, f"{name} of {header.name}"
 
@@ -98,7 +99,7 @@ def test_every_public_class_is_in_the_reference(site):
     shown = " ".join(path.read_text("utf-8") for path in site.glob("reference/*.html"))
     known = set(re.findall(r'<span class="pre">(\w+)</span>', shown))
     headers = ["session.hpp", "error.hpp", "stage/*.hpp", "idx/reader.hpp"]
-    for header in (path for name in headers for path in (ROOT / "include/pillion").glob(name)):
+    for header in (h for name in headers for h in some((ROOT / "include/pillion").glob(name))):
         text = re.sub(r"^template .*\n?.*", "", header.read_text("utf-8"), flags=re.MULTILINE)
         inside = r"^namespace detail \{.*?^\}  // namespace detail"
         text = re.sub(inside, "", text, flags=re.MULTILINE | re.DOTALL)

@@ -57,7 +57,7 @@ def draw(dice: random.Random) -> Choices:
         sidecar_job=dice.randint(1, min(ranks, 2)),
         policy=dice.choice(["skip", "wait", "coarsen", "spill"]),
         memory=dice.choice(["96 KiB", "8 MiB"]),
-        deadline=dice.choice([0.3, 1.0]),
+        deadline=dice.choice([0.3, 1.0, 2.5]),  # also one that half a second is little of
         restart=dice.choice([0, 3]),
         steps=dice.randint(250, 450),
         milliseconds=dice.randint(2, 4),

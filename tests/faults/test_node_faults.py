@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The fault matrix of the node transport: sidecars that are killed, stopped, starved of memory or
 disk at any point, and simulations that are killed. Every case draws its run and its moment from a
-seed; node_fault.py says what each kind does, and repeats one. By default one fixed case of each
-kind runs; with PILLION_TEST_ALL=1, as in `make test-faults`, more than 1,000 in all, with other
-seeds every day. PILLION_FAULT_SEED=N sets the first seed of a kind. A case that fails prints the
-command that repeats it.
+seed; node_fault.py says what each kind does, and repeats one. By default one case of each kind
+runs; with PILLION_TEST_ALL=1, as in `make test-faults`, more than 1,000 in all. Seeds are others
+every day. PILLION_FAULT_SEED=N sets the first seed of a kind. A case that fails prints the command
+that repeats it.
 """
 
 import os
@@ -18,6 +18,7 @@ from pathlib import Path
 
 import limits
 import pytest
+from conftest import seed_of_the_day
 
 sys.path.insert(0, str(Path(__file__).parent))
 from node_fault import ALL_TOLD, KINDS, NOT_HERE, unsharing
@@ -26,7 +27,7 @@ ALL = os.environ.get("PILLION_TEST_ALL", "") not in ("", "0")
 # How many cases of a kind there are, and the seed of the first. Without name spaces two kinds of 17
 # cannot be tried, and there are more of the others.
 COUNT = (60 if unsharing() else 67) if ALL else 1
-TODAY = int(time.time() // 86400) * COUNT if ALL else 1
+TODAY = seed_of_the_day() * COUNT
 FIRST = int(os.environ.get("PILLION_FAULT_SEED") or TODAY)
 CASES = [(kind, seed) for seed in range(FIRST, FIRST + COUNT) for kind in KINDS]
 

@@ -8,7 +8,7 @@ import h5py
 import limits
 import numpy as np
 import pytest
-from conftest import mpirun, read_table
+from conftest import mpirun, read_table, some
 
 
 def replay(build: Path, folder: Path, ranks: int, *words, check: bool = True, env=None):
@@ -56,7 +56,7 @@ def read_seen(folder, step: int, cells, fields) -> dict[str, np.ndarray]:
     whole = (*cells, *[1] * (3 - len(cells)))
     times = np.zeros(whole, int)
     seen = {name: np.zeros((*whole, c), kind) for name, (kind, c, *_) in fields.items()}
-    for path in (folder / "seen").glob(f"{step}-*"):
+    for path in some((folder / "seen").glob(f"{step}-*")):
         data = path.read_bytes()
         (blocks,), at = np.frombuffer(data, np.int64, 1, 8), 16
         for _ in range(blocks):
