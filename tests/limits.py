@@ -78,6 +78,12 @@ def limit(seconds: float) -> float:
     return seconds * factor()
 
 
+def longest(deadline: float) -> float:
+    """Seconds of the clock that a call with this deadline may take: a tenth more, and half a second
+    of a quiet machine."""
+    return 1.1 * deadline + limit(0.5)
+
+
 class Limit:
     """A limit under way. Ask `over` at least every few seconds, and wait `slice` between."""
 
@@ -166,6 +172,7 @@ def main(seconds: str, *command: str) -> int:
     import cores
 
     cores.allow()
+    os.environ["PILLION_LIMIT_FACTOR"] = f"{factor():.2f}"  # for waits inside of the program
     here, begun = Path.cwd(), time.time()
     try:
         status = run(command, timeout=float(seconds)).returncode

@@ -72,7 +72,7 @@ def test_there_are_enough_of_them_and_they_are_found_quickly():
     assert len({wrong.name for wrong in ALL}) == len(ALL) >= 45
     if len(seconds) < len(ALL):
         pytest.skip("needs the times of all mistakes")
-    assert statistics.median(seconds) < 2
+    assert statistics.median(seconds) < limits.limit(2)
 
 
 def test_mistakes_do_not_hide_each_other(check):

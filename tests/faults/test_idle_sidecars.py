@@ -58,8 +58,8 @@ def test_idle_sidecars_sleep(build, tmp_path, side, sidecars):
 
 @pytest.mark.parametrize("side", ["node", "separate"])
 def test_a_sleeping_sidecar_is_awake_soon(build, tmp_path, side):
-    """Half of the publications reach the stage within 0.3 ms of the step's begin. On two cores with
-    other work it is 0.12 ms; one that only looks by itself every 0.1 s takes 50 ms.
+    """Half of the publications reach the stage within 0.3 ms of the step's begin, or longer where
+    processes start slowly. It is 0.12 ms; one that only looks by itself every 0.1 s takes 50 ms.
     """
     options = {"ranks": 1, "sidecars": 1, "steps": 101, "pause": 20}
     with steady_run(build, tmp_path, side, **options) as run:
@@ -69,4 +69,4 @@ def test_a_sleeping_sidecar_is_awake_soon(build, tmp_path, side):
     delays = read_table(tmp_path / "out/a/steady.csv")["delay"]
     assert len(delays) > 90
     print(side, "first byte after", statistics.median(delays))
-    assert statistics.median(delays) < 300e-6
+    assert statistics.median(delays) < min(20e-3, limits.limit(300e-6))

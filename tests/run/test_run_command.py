@@ -236,11 +236,12 @@ def test_lines_come_now_and_then_where_there_is_no_terminal(monkeypatch, capfd):
     plan = Plan((sys.executable, "-c", "print('mine'); import time; time.sleep(1)"), None, {}, 1, 0)
     begin = time.monotonic()
     assert job.Job(plan, asking).run() == 0
-    assert time.monotonic() - begin >= 1
+    took = time.monotonic() - begin
+    assert took >= 1
     out, errors = capfd.readouterr()
     assert out == "mine\n"
     assert errors.splitlines() == [f"line {i + 1}" for i in range(asking.times)]
-    assert 2 <= asking.times <= 6
+    assert 2 <= asking.times <= took / 0.2 + 2
 
 
 def test_what_is_in_the_environment_is_handed_on(capfd):

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <thread>
 
+#include "../limits.hpp"
 #include "base/clock.hpp"
 #include "comm/progress_thread.hpp"
 #include "transport/network.hpp"
@@ -24,7 +25,7 @@ bool wants_threads = true;
 /// Waits without a call of MPI.
 template <class Done>
 bool comes_true(Done&& done) {
-  return base::wait_until(done, base::monotonic_seconds() + 20);
+  return base::wait_until(done, unit::hang_begins());
 }
 
 /// Two ranks: the first is the simulation.

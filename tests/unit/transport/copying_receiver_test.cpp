@@ -10,6 +10,7 @@
 #include <random>
 #include <thread>
 
+#include "../limits.hpp"
 #include "base/clock.hpp"
 #include "simulation/allocations.hpp"
 
@@ -94,7 +95,7 @@ struct World {
 bool is_taken(World& world) {
   return base::wait_until(
       [&] { return world.sender->released() == world.sender->writer().published(); },
-      base::monotonic_seconds() + 20);
+      unit::hang_begins());
 }
 
 }  // namespace
@@ -121,7 +122,7 @@ TEST_CASE("a receiver ends although the simulation publishes without a pause") {
   World world;
   world.receive();
   std::atomic<bool> is_over = false;
-  const double limit = base::monotonic_seconds() + 10;
+  const double limit = unit::hang_begins(10);
   std::thread simulation([&] {
     for (int64_t step = 1; !is_over && base::monotonic_seconds() < limit;)
       if (world.publish(step, analysis)) ++step;

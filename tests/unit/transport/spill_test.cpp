@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <random>
 
+#include "../limits.hpp"
 #include "../node/child.hpp"
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -42,7 +43,7 @@ bool is_whole(const SpillReader& reader, const Message& m) {
 
 bool is_done(const SpillFile::Piece& piece) {
   return base::wait_until([&] { return piece.state != SpillFile::Piece::State::Queued; },
-                          base::monotonic_seconds() + 20);
+                          unit::hang_begins());
 }
 
 Message spill_one(SpillFile& spill, size_t size, int64_t index) {
