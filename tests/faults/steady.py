@@ -62,13 +62,16 @@ def early(steps: int) -> int:
 
 @contextmanager
 def steady_run(
-    build: Path, folder: Path, side: str, *, ranks: int, sidecars: int, steps: int, pause: int
-) -> Iterator[Run]:
+    build: Path, folder: Path, side: str, *, ranks: int, sidecars: int, steps: int, pause: int,
+    columns: int = 8, more: tuple[str, ...] = (),
+) -> Iterator[Run]:  # fmt: skip
     """Under way; a caller waits for its end."""
     run = f"steady-{uuid.uuid4().hex}"
     head = SIDES[side].format(n=sidecars)
     (folder / "pillion.yaml").write_text(
-        CONFIGURATION.format(run=run, side=head, columns=8 * ranks, early=early(steps), late=steps)
+        CONFIGURATION.format(
+            run=run, side=head, columns=columns * ranks, early=early(steps), late=steps
+        )
     )
     driver = build / "tests/faults/steady_driver"
     environment = {**os.environ, "PILLION_STAGE_PATH": str(build / "tests/faults/stages")}
@@ -86,8 +89,9 @@ def steady_run(
 
     is_separate = side == "separate"
     simulation = start(
-        ranks + (0 if is_separate else sidecars), driver, "pillion.yaml", steps, pause
-    )
+        ranks + (0 if is_separate else sidecars),
+        driver, "pillion.yaml", steps, pause, columns, *more,
+    )  # fmt: skip
     attach = (build / "bin/pillion-attach", run, "--wait", 30)
     others = start(sidecars, *attach) if is_separate else None
     try:

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A simulation that publishes a few numbers again and again: the time at which each step began.
-//   steady_driver CONFIG STEPS MILLISECONDS
+//   steady_driver CONFIG STEPS MILLISECONDS COLUMNS [regrid]
 // waits MILLISECONDS after each step; from the second step on other ranks than rank 0 come half of
 // that later. Prints what memory rank 0 has after a tenth of the steps, but 8,000 at least, and
-// after all. Each simulation rank writes its process number to the file simulation-RANK.
+// after all. Each simulation rank writes its process number to the file simulation-RANK. Each has
+// COLUMNS columns of 8 cells; with `regrid` in memory that sidecars read in place, in another block
+// after every 8 steps.
 #include <mpi.h>
 #include <pillion/pillion.h>
 #include <unistd.h>
@@ -30,6 +32,40 @@ int fail(const char* call) {
   return 1;
 }
 
+/// The values of this rank, which all hold the time at which a step began.
+class Values {
+ public:
+  Values(pillion_session* session, int rank, int64_t columns, bool regrids)
+      : session_(session),
+        lo_{columns * rank, 0},
+        hi_{columns * (rank + 1), 8},
+        own_(static_cast<size_t>(8 * columns)),
+        regrids_(regrids) {
+    if (!regrids) share(0, own_.data());
+  }
+  void set(int64_t step, double value) {
+    void* data = own_.data();
+    if (regrids_ && step % 8 == 0) {
+      const auto block = static_cast<int32_t>(step / 8 % 2);
+      if (step > 0) pillion_unshare(session_, "began", 1 - block);
+      pillion_allocate(session_, "began", block, own_.size() * sizeof(double), 2, &data);
+      share(block, data);
+    } else if (regrids_) {
+      pillion_swap(session_, "began", static_cast<int32_t>(step / 8 % 2), &data);
+    }
+    std::fill_n(static_cast<double*>(data), own_.size(), value);
+  }
+
+ private:
+  void share(int32_t block, const void* data) {
+    pillion_share_box_typed(session_, "began", block, lo_, hi_, data, PILLION_FLOAT64);
+  }
+  pillion_session* session_;
+  int64_t lo_[2], hi_[2];
+  std::vector<double> own_;
+  bool regrids_;
+};
+
 void print_memory(const char* when) {
   for (const auto& [name, value] : faults::memory_use())
     std::printf("%s_%s %lld\n", name.c_str(), when, static_cast<long long>(value));
@@ -40,7 +76,7 @@ void print_memory(const char* when) {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  if (argc != 4) return 2;
+  if (argc < 5) return 2;
   pillion_session* session = nullptr;
   if (pillion_open(argv[1], MPI_COMM_WORLD, &session) != PILLION_OK) return fail("open");
   if (pillion_serve(session) != 0) return MPI_Finalize();
@@ -50,11 +86,9 @@ int main(int argc, char** argv) {
   int rank = 0;
   MPI_Comm_rank(pillion_communicator(session), &rank);
   std::ofstream("simulation-" + std::to_string(rank)) << getpid();
-  const int64_t lo[2] = {8 * rank, 0}, hi[2] = {8 * (rank + 1), 8};
-  std::vector<double> began(64);
-  pillion_share_box_typed(session, "began", 0, lo, hi, began.data(), PILLION_FLOAT64);
+  Values values(session, rank, std::atoll(argv[4]), argc > 5);
   for (int64_t step = 0; step < steps; ++step) {
-    began.assign(began.size(), faults::monotonic_seconds());
+    values.set(step, faults::monotonic_seconds());
     if (pillion_step(session, step, static_cast<double>(step)) != PILLION_OK) return fail("step");
     if (rank == 0 && step + 1 == early) print_memory("early");
     // All ranks come to the first step together.
