@@ -24,7 +24,7 @@ def analysis(name: str, due: int, stall=0.0, disabled=None, **parts) -> dict:
 
 
 @pytest.fixture
-def case(tmp_path):
+def case(tmp_path, monkeypatch):
     """A run without a fault: 40 steps, of which all is published and in the products."""
     choices = Choices(
         ranks=1, nodes=1, sidecar_job=1, policy="skip", memory="8 MiB", deadline=0.3, restart=0,
@@ -39,6 +39,7 @@ def case(tmp_path):
     for number in range(STEPS // 4):
         (tmp_path / "out" / "spread" / f"histogram.{number}.csv").touch()
     tell(case)
+    monkeypatch.setattr(limits, "factor", lambda: 1)
     return case
 
 
@@ -103,6 +104,16 @@ def test_a_disabled_analysis(case, parts, rows, fault):
         return count(case, **{"seen/seen": rows})
     with pytest.raises(PromiseError, match=fault):
         count(case, **{"seen/seen": rows})
+
+
+def test_products_of_a_disabled_analysis_that_could_not_be_written(case):
+    tell(case, seen={"disabled": "out of memory", "publications": 10})
+    said = "not all that analysis 'seen' had computed could be written: out of memory"
+    (case.folder / "sidecar job.log").write_text(said.replace("seen", "sums"))
+    with pytest.raises(PromiseError, match="hold 9"):
+        count(case, **{"seen/seen": 9})
+    (case.folder / "sidecar job.log").write_text(said)
+    count(case, **{"seen/seen": 9})
 
 
 def test_half_written_files(case):
