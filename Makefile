@@ -152,13 +152,15 @@ docs:
 	@echo "file://$(CURDIR)/build/docs/index.html"
 
 # What needs no build: that no include runs against the layers, that all memory is in an account,
-# that no type is defined twice, that the documentation has no sentence that must be read twice, and
-# that tests have limits that follow the machine.
+# that collectives follow an agreement, that code leaves the program's environment alone, that no type
+# is defined twice, that the documentation has no sentence that must be read twice, and that tests have
+# limits that follow the machine.
 check:
 	@tools/install_deps.sh test
 	@$(python) tools/check_layers.py
 	@$(python) tools/check_memory.py
 	@$(python) tools/check_collectives.py
+	@$(python) tools/check_host.py
 	@$(python) tools/check_names.py
 	@$(python) tools/check_prose.py
 	@$(python) tools/check_tests.py

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/default_environment.hpp"
 #include "node/segment.hpp"
 #include "run/attached_job.hpp"
 #include "run/attachment.hpp"
@@ -102,6 +103,7 @@ int attach(const Arguments& arguments) {
   const bool quiet = arguments.quiet || rank != 0;
   std::signal(SIGTERM, leave);
   std::signal(SIGINT, leave);
+  const pillion::base::DefaultEnvironment environment;
   try {
     pillion::sidecar::SidecarJob job(
         {.run = arguments.words[0],

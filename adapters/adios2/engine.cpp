@@ -12,6 +12,7 @@
 #include <cctype>
 #include <cstring>
 #include <iostream>
+#include <locale>
 #include <map>
 #include <optional>
 #include <set>
@@ -242,6 +243,7 @@ class PillionEngine final : public adios2::plugin::PluginEngineInterface {
   void set_domain(const std::string& mesh) {
     const std::string given = parameter(lower("domain:" + mesh));
     std::istringstream words(given);
+    words.imbue(std::locale::classic());
     pillion_domain domain{};
     for (double& value : domain.lo) words >> value;
     for (double& value : domain.hi) words >> value;

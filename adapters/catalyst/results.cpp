@@ -4,9 +4,10 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
+#include <charconv>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 #include <vector>
 
@@ -21,6 +22,15 @@ std::vector<std::string> split(const std::string& line) {
   std::istringstream in(line);
   for (std::string word; std::getline(in, word, ',');) out.push_back(word);
   return out;
+}
+
+/// A number with a decimal point, in every locale of the program.
+std::optional<double> number_in(const std::string& text) {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, value);
+  if (read.ec != std::errc() || read.ptr != end) return {};
+  return value;
 }
 
 /// The last line with text; only the end of the file is read.
@@ -49,11 +59,8 @@ json last_row(const std::filesystem::path& table) {
   if (texts.size() != names.size()) return {};
   json row = json::object();
   for (size_t c = 0; c < names.size(); ++c) {
-    char* end = nullptr;
-    const double value = std::strtod(texts[c].c_str(), &end);
     // JSON has no infinities; they go as the texts that they are.
-    if (end == texts[c].c_str() + texts[c].size() && end != texts[c].c_str())
-      row[names[c]] = fmt::format("{:.17g}", value);
+    if (const auto value = number_in(texts[c])) row[names[c]] = fmt::format("{:.17g}", *value);
   }
   return row;
 }
@@ -82,7 +89,7 @@ void put_rows(const std::string& rows, const ConduitApi& api, RawNode* params) {
       for (const auto& [column, text] : row.items()) {
         const std::string path =
             fmt::format("catalyst/pillion/tables/{}/{}/{}", analysis, table, column);
-        api.set_real(params, path.c_str(), std::strtod(text.get<std::string>().c_str(), nullptr));
+        api.set_real(params, path.c_str(), number_in(text.get<std::string>()).value_or(0));
       }
 }
 

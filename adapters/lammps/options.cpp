@@ -2,6 +2,7 @@
 // Keyword by keyword; every message repeats the word that could not be read.
 #include "options.hpp"
 
+#include <charconv>
 #include <numeric>
 #include <stdexcept>
 
@@ -31,14 +32,10 @@ class Words {
 }
 
 double number(const std::string& keyword, const std::string& text, double least) {
-  size_t used = 0;
   double value = 0;
-  try {
-    value = std::stod(text, &used);
-  } catch (const std::exception&) {
-    used = 0;
-  }
-  if (used == 0 || used != text.size() || !(value >= least))
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, value);  // in every locale of the program
+  if (read.ec != std::errc() || read.ptr != end || !(value >= least))
     refuse(keyword, text, "a number of at least " + std::to_string(static_cast<int>(least)));
   return value;
 }

@@ -3,18 +3,17 @@
 // up late leaves its share to the others.
 #include "base/copy_threads.hpp"
 
-#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
 #include <condition_variable>
-#include <csignal>
 #include <mutex>
 #include <system_error>
 #include <thread>
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/default_environment.hpp"
 
 namespace pillion::base {
 
@@ -62,16 +61,12 @@ CopyThreads::CopyThreads(int count) {
   const int others = std::min(count, usable_cores()) - 1;
   if (others < 1 || !is_system_clock()) return;
   pool_ = std::make_unique<Pool>();
-  // Signals are for the program's own threads.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pool_->threads.reserve(static_cast<size_t>(others));
   try {
     for (int t = 0; t < others; ++t)
-      pool_->threads.emplace_back([pool = pool_.get()] { pool->live(); });
+      pool_->threads.push_back(start_thread([pool = pool_.get()] { pool->live(); }));
   } catch (const std::system_error&) {  // with the threads that there are
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 CopyThreads::~CopyThreads() {

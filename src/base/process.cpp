@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "base/clock.hpp"
+#include "base/default_environment.hpp"
 
 namespace pillion::base {
 namespace {
@@ -59,9 +60,15 @@ pid_t start(const std::vector<std::string>& words, int in, int out) {
   if (in >= 0) posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
   if (out >= 0) posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
   const auto environment = environment_without_mpi();
+  const sigset_t blocked = signals_for_children();
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setsigmask(&attributes, &blocked);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   pid_t child = 0;
-  const int error =
-      posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), environment.data());
+  const int error = posix_spawnp(&child, arguments[0], &actions, &attributes, arguments.data(),
+                                 environment.data());
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0)
     fail(ErrorCode::File, "'{}' cannot be started: {}", words[0], std::strerror(error));
@@ -132,12 +139,11 @@ Bytes run_program(const std::vector<std::string>& words, const Bytes& input, dou
   in_read.close();
   out_write.close();
   Bytes output;
-  auto* const before = std::signal(SIGPIPE, SIG_IGN);
+  const DefaultEnvironment environment;  // a program that has ended reads no input
   const double end = monotonic_seconds() + seconds;
   bool ended = converse(in_write, out_read, input, output, end);
   in_write.close();
   ended = ended && ends_before(child, end);
-  std::signal(SIGPIPE, before);
   if (!ended) kill(child, SIGKILL);
   const int status = wait_for(child);
   if (!ended) fail(ErrorCode::File, "'{}' gave no answer within {} s", words[0], seconds);

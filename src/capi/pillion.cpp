@@ -14,9 +14,11 @@ struct pillion_options {
 
 using pillion::Error;
 using pillion::ErrorCode;
+using pillion::base::DefaultEnvironment;
 using pillion::base::guard;
 using pillion::base::Level;
 using pillion::base::Log;
+using pillion::capi::contained;
 using pillion::capi::given;
 using pillion::capi::opened;
 using pillion::capi::side;
@@ -96,19 +98,19 @@ const char* pillion_version(void) { return PILLION_VERSION; }
 int32_t pillion_is_enabled(void) { return PILLION_ENABLED; }
 
 pillion_status pillion_options_create(pillion_options** options) {
-  return guard([&] { given(options, "options") = new pillion_options; });
+  return contained([&] { given(options, "options") = new pillion_options; });
 }
 
 void pillion_options_free(pillion_options* options) { delete options; }
 
 pillion_status pillion_options_set(pillion_options* options, const char* name, const char* value) {
-  return guard([&] {
+  return contained([&] {
     given(options, "options").options.parameters[text(name, "the name")] = text(value, "the value");
   });
 }
 
 pillion_status pillion_options_set_role(pillion_options* options, pillion_role role) {
-  return guard([&] {
+  return contained([&] {
     if (role < PILLION_ROLE_ANY || role > PILLION_ROLE_SIDECAR)
       pillion::base::fail(ErrorCode::Argument, "role {} is not known", role);
     given(options, "options").options.role = static_cast<Role>(role);
@@ -116,23 +118,24 @@ pillion_status pillion_options_set_role(pillion_options* options, pillion_role r
 }
 
 pillion_status pillion_options_set_catalogue(pillion_options* options, const char* yaml) {
-  return guard([&] { given(options, "options").options.catalogue = text(yaml, "the catalogue"); });
+  return contained(
+      [&] { given(options, "options").options.catalogue = text(yaml, "the catalogue"); });
 }
 
 pillion_status pillion_options_override(pillion_options* options, const char* key,
                                         const char* value) {
-  return guard([&] {
+  return contained([&] {
     given(options, "options").options.overrides[text(key, "the key")] = text(value, "the value");
   });
 }
 
 pillion_status pillion_options_set_restart(pillion_options* options, const char* path) {
-  return guard([&] { given(options, "options").options.restart = text(path, "the path"); });
+  return contained([&] { given(options, "options").options.restart = text(path, "the path"); });
 }
 
 pillion_status pillion_options_set_log(pillion_options* options, pillion_log_handler handler,
                                        void* context) {
-  return guard([&] {
+  return contained([&] {
     given(options, "options").options.log =
         handler == nullptr ? Log(Log::Handler())
                            : Log([=](Level level, const std::string& message) {
@@ -142,12 +145,12 @@ pillion_status pillion_options_set_log(pillion_options* options, pillion_log_han
 }
 
 pillion_status pillion_options_set_deferred(pillion_options* options) {
-  return guard([&] { given(options, "options").options.deferred = true; });
+  return contained([&] { given(options, "options").options.deferred = true; });
 }
 
 pillion_status pillion_open_with(const char* file, MPI_Comm comm, const pillion_options* options,
                                  pillion_session** session) {
-  return guard([&] { open_session(file, comm, options, session); });
+  return contained([&] { open_session(file, comm, options, session); });
 }
 
 pillion_status pillion_open(const char* file, MPI_Comm comm, pillion_session** session) {
@@ -161,7 +164,7 @@ pillion_status pillion_open_fortran(const char* file, MPI_Fint comm, pillion_ses
 pillion_status pillion_open_with_fortran(const char* file, MPI_Fint comm,
                                          const pillion_options* options,
                                          pillion_session** session) {
-  return guard([&] {
+  return contained([&] {
     given(session, "session") = nullptr;
     pillion::comm::expect_mpi();
     open_session(file, pillion::comm::from_fortran(comm), options, session);
@@ -170,22 +173,23 @@ pillion_status pillion_open_with_fortran(const char* file, MPI_Fint comm,
 
 pillion_status pillion_set_parameter(pillion_session* session, const char* name,
                                      const char* value) {
-  return guard(
+  return contained(
       [&] { opened(session).set_parameter(text(name, "the name"), text(value, "the value")); });
 }
 
 pillion_status pillion_offer_catalogue(pillion_session* session, const char* yaml) {
-  return guard([&] { opened(session).offer_catalogue(text(yaml, "the catalogue")); });
+  return contained([&] { opened(session).offer_catalogue(text(yaml, "the catalogue")); });
 }
 
 pillion_status pillion_configure(pillion_session* session) {
-  return guard([&] { opened(session).ensure_configured(); });
+  return contained([&] { opened(session).ensure_configured(); });
 }
 
 int32_t pillion_serve(pillion_session* session) {
   if (session == nullptr) return 0;
   if (!session->is_sidecar) return 0;
   if (!session->open || session->open->ended) return 1;
+  const DefaultEnvironment environment;
   auto& mine = session->open->session;
   const auto status = guard([&] { mine.serve(); });
   if (status != 0)
@@ -201,7 +205,7 @@ MPI_Comm pillion_communicator(const pillion_session* session) {
 
 MPI_Fint pillion_communicator_fortran(const pillion_session* session) {
   MPI_Fint handle = -1;  // for callers that ask while MPI is not running
-  guard([&] {
+  contained([&] {
     pillion::comm::expect_mpi();
     handle = pillion::comm::to_fortran(pillion_communicator(session));
   });
@@ -209,7 +213,7 @@ MPI_Fint pillion_communicator_fortran(const pillion_session* session) {
 }
 
 pillion_status pillion_count_fields(const pillion_session* session, int32_t* count) {
-  return guard([&] {
+  return contained([&] {
     given(count, "count") =
         static_cast<int32_t>(side(session).data().catalogue().field_names().size());
   });
@@ -217,18 +221,18 @@ pillion_status pillion_count_fields(const pillion_session* session, int32_t* cou
 
 pillion_status pillion_get_field(const pillion_session* session, int32_t number,
                                  pillion_field* field) {
-  return guard([&] { given(field, "field") = described(side(session), number); });
+  return contained([&] { given(field, "field") = described(side(session), number); });
 }
 
 pillion_status pillion_count_scalars(const pillion_session* session, int32_t* count) {
-  return guard([&] {
+  return contained([&] {
     given(count, "count") = static_cast<int32_t>(side(session).data().catalogue().scalars().size());
   });
 }
 
 pillion_status pillion_get_scalar_name(const pillion_session* session, int32_t number,
                                        const char** name) {
-  return guard([&] {
+  return contained([&] {
     const auto& scalars = side(session).data().catalogue().scalars();
     if (number < 0 || static_cast<size_t>(number) >= scalars.size())
       pillion::base::fail(ErrorCode::Argument,
@@ -240,21 +244,21 @@ pillion_status pillion_get_scalar_name(const pillion_session* session, int32_t n
 
 pillion_status pillion_set_domain(pillion_session* session, const char* mesh,
                                   const pillion_domain* domain) {
-  return guard([&] {
+  return contained([&] {
     side(session).data().sharing().set_domain(text(mesh, "the mesh"), given(domain, "the domain"));
   });
 }
 
 pillion_status pillion_set_coordinates(pillion_session* session, const char* mesh, int32_t axis,
                                        int64_t count, const double* values) {
-  return guard([&] {
+  return contained([&] {
     if (count > 0) given(values, "the coordinates");
     side(session).data().sharing().set_coordinates(text(mesh, "the mesh"), axis, count, values);
   });
 }
 
 pillion_status pillion_set_units(pillion_session* session, const char* name, const char* units) {
-  return guard([&] {
+  return contained([&] {
     if (!side(session).set_units(text(name, "the name"), text(units, "the units")))
       pillion::base::fail(ErrorCode::Argument,
                           "'{}' is not a field, a mesh, a scalar or 'time', so it has no units",
@@ -267,7 +271,7 @@ pillion_status pillion_set_scalar(pillion_session* session, const char* name, do
 }
 
 pillion_status pillion_ready(pillion_session* session) {
-  return guard([&] {
+  return contained([&] {
     opened(session).ensure_configured();
     side(session).ready();
   });
@@ -287,7 +291,7 @@ pillion_status pillion_step(pillion_session* session, int64_t step, double time)
 }
 
 pillion_status pillion_checkpoint(pillion_session* session, const char* path) {
-  return guard([&] { side(session).checkpoint(path); });
+  return contained([&] { side(session).checkpoint(path); });
 }
 
 pillion_status pillion_get_progress(const pillion_session* session, pillion_progress* progress) {
@@ -308,6 +312,7 @@ pillion_status pillion_close(pillion_session* session) {
   // process that opened it has only a copy: the other ranks wait for the parent.
   if (session->open && (session->open->ended || !session->open->is_of_this_process()))
     return PILLION_OK;
+  const DefaultEnvironment environment;
   bool is_open = false;
   const auto status = guard([&] {
     try {

@@ -5,6 +5,7 @@
 #include "capi/handle.hpp"
 
 using pillion::base::guard;
+using pillion::capi::contained;
 using pillion::capi::given;
 using pillion::capi::side;
 using pillion::capi::text;
@@ -114,23 +115,23 @@ pillion_status pillion_share_box_view(pillion_session* session, const char* fiel
 }
 
 pillion_status pillion_begin_blocks(pillion_session* session, const char* field) {
-  return guard([&] { side(session).data().begin_blocks(text(field, "the field")); });
+  return contained([&] { side(session).data().begin_blocks(text(field, "the field")); });
 }
 
 pillion_status pillion_end_blocks(pillion_session* session, const char* field) {
-  return guard([&] { side(session).data().end_blocks(text(field, "the field")); });
+  return contained([&] { side(session).data().end_blocks(text(field, "the field")); });
 }
 
 pillion_status pillion_share_points(pillion_session* session, const char* mesh, int32_t block,
                                     const pillion_points* points) {
-  return guard([&] {
+  return contained([&] {
     side(session).data().share_points(text(mesh, "the mesh"), block, given(points, "the points"));
   });
 }
 
 pillion_status pillion_share_cells(pillion_session* session, const char* mesh, int32_t block,
                                    const pillion_cells* cells) {
-  return guard([&] {
+  return contained([&] {
     side(session).data().share_cells(text(mesh, "the mesh"), block, given(cells, "the cells"));
   });
 }
@@ -232,7 +233,7 @@ pillion_status pillion_share_components_view(pillion_session* session, const cha
 
 pillion_status pillion_allocate(pillion_session* session, const char* field, int32_t block,
                                 size_t bytes, int32_t buffers, void** data) {
-  return guard([&] {
+  return contained([&] {
     given(data, "data") =
         side(session).data().allocate(text(field, "the field"), block, bytes, buffers);
   });
@@ -240,12 +241,12 @@ pillion_status pillion_allocate(pillion_session* session, const char* field, int
 
 pillion_status pillion_swap(pillion_session* session, const char* field, int32_t block,
                             void** data) {
-  return guard(
+  return contained(
       [&] { given(data, "data") = side(session).data().swap(text(field, "the field"), block); });
 }
 
 pillion_status pillion_keep(const pillion_session* session, const void* data, pillion_kept** kept) {
-  return guard([&] {
+  return contained([&] {
     given(kept, "kept") = nullptr;
     *kept = new pillion_kept{side(session).data().keep(data)};
   });
@@ -254,7 +255,7 @@ pillion_status pillion_keep(const pillion_session* session, const void* data, pi
 void pillion_release(pillion_kept* kept) { delete kept; }
 
 pillion_status pillion_unshare(pillion_session* session, const char* field, int32_t block) {
-  return guard([&] { side(session).data().unshare(text(field, "the field"), block); });
+  return contained([&] { side(session).data().unshare(text(field, "the field"), block); });
 }
 
 }  // extern "C"

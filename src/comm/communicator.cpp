@@ -8,6 +8,7 @@
 #include <exception>
 #include <utility>
 
+#include "base/default_environment.hpp"
 #include "comm/agreement.hpp"
 #include "comm/calls.hpp"
 #include "comm/message.hpp"
@@ -368,6 +369,7 @@ int run_action(MPI_Comm, int, void* attribute, void*) {
   const std::unique_ptr<std::shared_ptr<Action>> held(
       static_cast<std::shared_ptr<Action>*>(attribute));
   const Action action = std::exchange(**held, nullptr);
+  const base::DefaultEnvironment environment;
   // MPI is written in C: an exception that passed through it would end the program.
   try {
     if (action) action();

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/default_environment.hpp"
 #include "comm/agreement.hpp"
 #include "comm/calls.hpp"
 
@@ -195,9 +196,32 @@ Request start_maximum(const Communicator& comm, int32_t* values, int count) {
   return Request(request);
 }
 
+namespace {
+
+// MPI adds in whatever call the program makes to it while the sum is under way. There arithmetic
+// may trap, as infinity - infinity does, or round in another way.
+void add(void* in, void* sums, int* count, MPI_Datatype*) {
+  const base::DefaultArithmetic arithmetic;
+  const auto* values = static_cast<const double*>(in);
+  auto* const to = static_cast<double*>(sums);
+  for (int i = 0; i < *count; ++i) to[i] += values[i];
+}
+
+MPI_Op sum_in_default_arithmetic() {
+  static const MPI_Op operation = [] {
+    MPI_Op made = MPI_OP_NULL;
+    check(MPI_Op_create(&add, 1, &made), "MPI_Op_create");
+    return made;
+  }();
+  return operation;
+}
+
+}  // namespace
+
 Request start_sum(const Communicator& comm, double* values, int count) {
   MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Iallreduce(MPI_IN_PLACE, values, count, MPI_DOUBLE, MPI_SUM, comm.handle(), &request),
+  check(MPI_Iallreduce(MPI_IN_PLACE, values, count, MPI_DOUBLE, sum_in_default_arithmetic(),
+                       comm.handle(), &request),
         "MPI_Iallreduce");
   return Request(request);
 }

@@ -2,11 +2,11 @@
 // Testing messages, and sleeping while there are none.
 #include "comm/progress_thread.hpp"
 
-#include <csignal>
 #include <exception>
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/default_environment.hpp"
 
 namespace pillion::comm {
 
@@ -32,15 +32,10 @@ bool may_call_from_threads() { return thread_level() == multiple && base::is_sys
 ProgressThread::ProgressThread(std::function<bool()> progress) : progress_(std::move(progress)) {
   if (!may_call_from_threads()) return;
   at_finalize_.emplace([this] { stop(); });
-  // Signals are for the program's own threads.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
-    thread_ = std::thread([this] { work(); });
+    thread_ = base::start_thread([this] { work(); });
   } catch (const std::system_error&) {  // the system has no thread left: as without one
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void ProgressThread::resume() {

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cstdlib>
+#include <locale>
 #include <pillion/idx/dataset.hpp>
 #include <sstream>
 #include <string_view>
@@ -95,6 +96,7 @@ void Times::forget_from(int64_t step) {
 
 std::string Dataset::text() const {
   std::ostringstream out;
+  out.imbue(std::locale::classic());  // a program may have given streams another
   put_comment(out, times);
   out << "(version)\n6\n(box)\n";
   for (size_t a = 0; a < static_cast<size_t>(axes); ++a)

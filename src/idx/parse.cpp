@@ -3,6 +3,7 @@
 // lines after each are its value.
 #include <algorithm>
 #include <charconv>
+#include <locale>
 #include <map>
 #include <pillion/error.hpp>
 #include <pillion/idx/dataset.hpp>
@@ -17,6 +18,7 @@ namespace {
 std::vector<double> numbers_in(const std::string& line) {
   std::vector<double> out;
   std::istringstream in(line.substr(times_comment.size()));
+  in.imbue(std::locale::classic());
   char mark = ',';
   for (double value = 0; mark == ',' && in >> value >> mark;) out.push_back(value);
   return mark == ']' ? out : std::vector<double>();
@@ -27,7 +29,7 @@ class Values {
  public:
   Values(const std::string& text, std::string file) : file_(std::move(file)) {
     std::string key, line;
-    for (std::istringstream in(text); std::getline(in, line);) {
+    for (std::istringstream lines(text); std::getline(lines, line);) {
       if (!line.empty() && line.back() == '\r') line.pop_back();
       if (line.starts_with(times_comment)) times_ = numbers_in(line);
       if (line.empty() || line[0] == '#') continue;
@@ -57,6 +59,7 @@ class Values {
   [[nodiscard]] std::vector<T> numbers(const std::string& key) const {
     std::vector<T> out;
     std::istringstream in(text(key));
+    in.imbue(std::locale::classic());
     for (T value; in >> value;) out.push_back(value);
     if (!in.eof()) fail("(" + key + ") holds something that is not a number: " + text(key));
     return out;
@@ -150,6 +153,7 @@ std::vector<std::string> entries_in(const std::string& text) {
 void read_fields(const Values& in, Dataset& out) {
   for (const auto& entry : entries_in(in.text("fields"))) {
     std::istringstream words(entry);
+    words.imbue(std::locale::classic());
     std::string type;
     Field field;
     if (!(words >> field.name)) continue;
@@ -187,6 +191,7 @@ void read_times(const Values& in, Dataset& out) {
       out.times.steps.push_back(first + static_cast<int64_t>(n) * step);
   };
   std::istringstream words(in.text("time"));
+  words.imbue(std::locale::classic());
   int64_t first = 0, last = 0, step = 1;
   const bool has_ends = static_cast<bool>(words >> first);
   if (has_ends) words >> last;

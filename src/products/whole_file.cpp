@@ -47,7 +47,8 @@ WholeFile::WholeFile(fs::path path) : path_(std::move(path)) {
 
 WholeFile::~WholeFile() {
   if (file_ >= 0) ::close(file_);
-  if (!kept_) ::unlink(aside(path_).c_str());
+  // Where there is no memory for the name, the file stays.
+  if (!kept_) (void)base::guard([&] { ::unlink(aside(path_).c_str()); });
 }
 
 void WholeFile::write(std::string_view content) const {

@@ -7,6 +7,7 @@
 // each restart. Every rank is offered the same steps, so every rank gives them the same numbers.
 #pragma once
 
+#include <cmath>
 #include <deque>
 #include <string>
 #include <vector>
@@ -34,11 +35,12 @@ class Agenda {
  public:
   explicit Agenda(const std::deque<model::AnalysisSpec>& analyses);
 
-  /// Whether certainly nothing is due at a step of the program.
+  /// Whether certainly nothing is due at a step of the program. Compares without a floating-point
+  /// exception, for a time that is not a number, too: the program may trap these.
   [[nodiscard]] bool idle(int64_t step, double time) const {
     const int64_t numbered = step + offset_;
-    return started_ && numbered > last_step_ && numbered < next_.step && time >= last_time_ &&
-           time < next_.time;
+    return started_ && numbered > last_step_ && numbered < next_.step &&
+           std::isgreaterequal(time, last_time_) && std::isless(time, next_.time);
   }
   /// The number of a step of the program. A step is known if the run stands at it or at its time.
   /// In a run that resumes it is known up to the time of the checkpoint, and one with a later time

@@ -9,12 +9,14 @@
 
 #include <array>
 #include <cmath>
-#include <csignal>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <system_error>
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/default_environment.hpp"
+#include "base/error.hpp"
 #include "base/json.hpp"
 #include "node/process.hpp"
 #include "products/whole_file.hpp"
@@ -155,22 +157,6 @@ double progress_period(const char* text) {
 
 namespace {
 
-/// While it lives, threads that are started take no signals: these are for the program's own.
-class NoSignals {
- public:
-  NoSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  NoSignals(const NoSignals&) = delete;
-  NoSignals& operator=(const NoSignals&) = delete;
-  ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_{};
-};
-
 Snapshot signed_by_this_process(Snapshot snapshot) {
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
@@ -189,23 +175,30 @@ ProgressFile::ProgressFile(const std::filesystem::path& folder, Snapshot first,
       period_(period),
       snapshot_(signed_by_this_process(std::move(first))) {
   const auto parent = path_.parent_path();
-  const NoSignals while_starting;
-  thread_ = std::thread([this] { live(); });  // nothing below may throw while it runs
+  try {
+    thread_ = base::start_thread([this] { live(); });  // nothing below may throw while it runs
+  } catch (const std::system_error& e) {               // a limit of threads: the run does without
+    trouble_ = fmt::format("no thread can be started: {}", e.code().message());
+    return;
+  }
   folder_ = ::open(parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
 ProgressFile::~ProgressFile() {
-  end(Phase::Failed, "the session ended without having been closed");
+  std::string why;
+  (void)base::guard([&] { why = "the session ended without having been closed"; });
+  end(Phase::Failed, why);
   if (folder_ >= 0) ::close(folder_);
 }
 
 void ProgressFile::end(Phase phase, const std::string& failure) {
   if (!thread_.joinable()) return;
+  // The thread ends in any case, also where there is no memory for the reason.
   tell([&](Snapshot& snapshot) {
-    snapshot.phase = phase;
-    snapshot.failure = failure;
-    snapshot.work.reset();
     ended_ = true;
+    snapshot.phase = phase;
+    snapshot.work.reset();
+    (void)base::guard([&] { snapshot.failure = failure; });
   });
   wake_.notify_one();
   thread_.join();

@@ -268,6 +268,15 @@ std::vector<std::string> RunFolder::own_folders(const fs::path& folder,
 
 RunFolder RunFolder::take(const FolderClaim& claim) {
   products::make_folder(claim.folder);
+  if (access(claim.folder.c_str(), W_OK | X_OK) != 0) {
+    const int error = errno;
+    struct stat status {};
+    (void)stat(claim.folder.c_str(), &status);
+    base::fail(ErrorCode::File,
+               "no products can be written to the output folder {}, whose mode is {:04o}: {}; a "
+               "umask must leave the owner all rights, as 0077 does",
+               called(claim.folder), status.st_mode & 07777U, std::strerror(error));
+  }
   const fs::path path = claim.folder / marker_name;
   RunFolder out(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
   if (out.marker_ < 0)

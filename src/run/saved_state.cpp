@@ -6,6 +6,7 @@
 
 #include "base/checksum.hpp"
 #include "base/folder.hpp"
+#include "base/error.hpp"
 #include "base/json.hpp"
 #include "comm/agreement.hpp"
 #include "products/whole_file.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The second phase of opening, for programs that read their inputs with the communicator that the
 // first one gives. Sidecars wait for it in serve().
+#include "base/default_environment.hpp"
 #include "comm/agreement.hpp"
 #include "run/report.hpp"
 #include "session/session.hpp"
@@ -64,8 +65,10 @@ void Session::compare_offers() const {
   });
 }
 
+// The program may come here from its first step, which is not contained as a whole.
 void Session::configure() {
   if (simulation_) return;
+  const base::DefaultEnvironment environment;
   if (failure_ || !is_open_for_offers()) refuse_offer("pillion_configure");
   try {
     // All ranks meet before any other collective, since a rank that closes makes no other.

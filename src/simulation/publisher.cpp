@@ -6,6 +6,7 @@
 
 #include "base/clock.hpp"
 #include "base/copy_threads.hpp"
+#include "base/default_environment.hpp"
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
 #include "run/agenda.hpp"
@@ -409,7 +410,9 @@ bool Publisher::await_all() {
   return done;
 }
 
+// A program comes here from a step at which nothing is due, too.
 void Publisher::send_on() {
+  const base::DefaultEnvironment environment;
   constexpr double worth_telling = 0.1;  // seconds
   const double begin = base::monotonic_seconds();
   poll();  // sidecars may have finished and wait now

@@ -2,6 +2,7 @@
 // Scalars, as a simulation rank sets them, and what ranks find to differ.
 #include "simulation/scalars.hpp"
 
+#include "base/default_environment.hpp"
 #include "base/text.hpp"
 #include "run/run.hpp"
 #include "simulation/sharing.hpp"
@@ -17,6 +18,7 @@ void Scalars::set(const std::string& name, double value, Sharing* noting) {
     set_[*number] = true;
     return;
   }
+  const base::DefaultEnvironment environment;  // messages are written
   const auto text = fmt::format("the catalogue has no scalar '{}'{}; add it to 'scalars:'", name,
                                 base::suggestion(name, catalogue.scalar_names()));
   if (noting != nullptr) noting->note_unknown_scalar(name, text);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/default_environment.hpp"
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
 #include "comm/progress_thread.hpp"
@@ -133,6 +134,7 @@ void Simulation::ready() {
 
 bool Simulation::is_due(int64_t step, double time) const {
   if (agenda_.idle(step, time)) return false;
+  const base::DefaultEnvironment environment;
   const auto numbered = agenda_.number(step, time);
   if (numbered.known) return false;
   for (size_t a = 0; a < policy_.analyses(); ++a)
@@ -171,6 +173,7 @@ void Simulation::note_contained(const std::exception& failure) {
 
 // Failures are contained, but for this one: the program makes the mistake, and can mend it.
 void Simulation::busy_step(int64_t step, double time) {
+  const base::DefaultEnvironment environment;
   ready();
   const Visit visit(meetings_);
   meetings_.begin_step(step, time);

@@ -58,6 +58,8 @@ class Simulation {
   /// Checks what is shared, once. Throws Late if another rank does not come. [collective]
   void ready();
   [[nodiscard]] bool is_due(int64_t step, double time) const;
+  /// A step at which nothing is due runs in the program's own environment: it compares numbers, so
+  /// that none raises a floating-point exception, and nothing else.
   void step(int64_t step, double time) {
     if (ready_ && !agreement_.is_due(steps_) && agenda_.idle(step, time)) {
       agenda_.offer_idle(step, time);

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/default_environment.hpp"
 #include "base/error.hpp"
 
 namespace pillion::transport {
@@ -22,7 +23,7 @@ CopyingReceiver::CopyingReceiver(std::unique_ptr<NodeReceiver> from, WantedValue
                                  std::function<bool()> leave)
     : from_(std::move(from)), wanted_(std::move(wanted)), leave_(std::move(leave)) {
   from_->set_give_up([this] { return stopped_ || leave_(); });
-  thread_ = std::thread([this] { take(); });
+  thread_ = base::start_thread([this] { take(); });
 }
 
 void CopyingReceiver::stop() {

@@ -70,7 +70,7 @@ Inbox::~Inbox() {
       try {
         comm::expect_mpi();
         if (coming.request.received() || coming.request.withdraw()) continue;
-      } catch (const Error&) {  // MPI has ended
+      } catch (const std::exception&) {  // MPI has ended
       }
       coming.message.buffer->abandon();
     }

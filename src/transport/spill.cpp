@@ -2,16 +2,15 @@
 // Writing, reading and forgetting spilled messages.
 #include "transport/spill.hpp"
 
-#include <pthread.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <condition_variable>
-#include <csignal>
 #include <cstring>
 #include <mutex>
 #include <thread>
 
+#include "base/default_environment.hpp"
 #include "base/error.hpp"
 
 namespace pillion::transport {
@@ -111,22 +110,10 @@ std::byte* SpillFile::reserve(size_t size) {
   return reserved_->data();
 }
 
-namespace {
-
-/// Starts a thread that takes no signals, which are for the program's own threads.
-template <class Run>
-std::thread start_without_signals(Run&& run) {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread thread(std::forward<Run>(run));
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return thread;
-}
-
-}  // namespace
-
 std::shared_ptr<const SpillFile::Piece> SpillFile::write(int64_t index) {
+  // First, for the system may have no thread left.
+  if (!writer_->thread.joinable())
+    writer_->thread = base::start_thread([writer = writer_] { writer->run(); });
   if (places_.empty()) end_ = 0;
   auto piece = std::make_shared<Piece>(index, end_, std::move(*reserved_), reserved_size_);
   reserved_.reset();
@@ -134,8 +121,6 @@ std::shared_ptr<const SpillFile::Piece> SpillFile::write(int64_t index) {
   waiting_ += piece->size;
   memory_ += piece->size;
   end_ += piece->size;
-  if (!writer_->thread.joinable())
-    writer_->thread = start_without_signals([writer = writer_] { writer->run(); });
   {
     const std::lock_guard lock(writer_->mutex);
     writer_->queue.push_back(piece);

@@ -74,7 +74,7 @@ class Catalyst final : public stage::Stage {
     try {
       const TimeLimit limit(timeout_, too_long());
       call_python(python_, "forget", "{\"pipeline\": " + text_of(this) + "}");
-    } catch (const Error&) {  // the process ends, and nothing depends on ParaView any more
+    } catch (const std::exception&) {  // the process ends, and nothing depends on ParaView any more
     }
   }
 

@@ -12,7 +12,7 @@ class Pipeline:
     def __init__(self, script, channel):
         from paraview.catalyst import bridge
 
-        with open(script) as file:
+        with open(script, encoding="utf-8") as file:
             text = file.read()
         expect_source(ast.parse(text, script), channel)
         if bridge.coprocessor is None:

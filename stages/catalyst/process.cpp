@@ -64,7 +64,12 @@ std::vector<std::string> environment() {
 pid_t spawn(std::vector<std::string>& arguments, const posix_spawn_file_actions_t& actions) {
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+  // A stage runs without these signals; a program that it starts has them, as programs expect.
+  sigset_t blocked;
+  pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+  for (const int number : {SIGPIPE, SIGXFSZ}) sigdelset(&blocked, number);
+  posix_spawnattr_setsigmask(&attributes, &blocked);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
   pid_t pid = -1;
   auto own_environment = environment();
   const int error = ::posix_spawnp(&pid, arguments[0].c_str(), &actions, &attributes,
@@ -133,17 +138,12 @@ std::string Process::end() {
 
 void Process::send(const std::string& line) {
   const std::string whole = line + "\n";
-  // A process that has ended is noticed by what write says, not by a signal.
-  struct sigaction ignore {
-  }, before{};
-  ignore.sa_handler = SIG_IGN;
-  ::sigaction(SIGPIPE, &ignore, &before);
+  // A process that has ended is noticed by what write says: stages run without SIGPIPE.
   size_t at = 0;
   ssize_t written = 0;
   while (at < whole.size() &&
          ((written = ::write(to_, whole.data() + at, whole.size() - at)) > 0 || errno == EINTR))
     at += written > 0 ? static_cast<size_t>(written) : 0;
-  ::sigaction(SIGPIPE, &before, nullptr);
   if (at < whole.size()) fail("the process that runs the script " + end());
 }
 

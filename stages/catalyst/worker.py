@@ -30,7 +30,10 @@ def end_with_sender(messages):
 
 
 def main():
-    messages, answers = os.fdopen(int(sys.argv[1])), os.fdopen(int(sys.argv[2]), "w")
+    messages, answers = (
+        os.fdopen(int(sys.argv[1]), encoding="utf-8"),
+        os.fdopen(int(sys.argv[2]), "w", encoding="utf-8"),
+    )
     script, channel = sys.argv[3:5]
 
     def answer(error=""):

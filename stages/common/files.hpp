@@ -128,7 +128,10 @@ class UnfinishedFile {
   UnfinishedFile& operator=(const UnfinishedFile&) = delete;
   ~UnfinishedFile() {
     std::error_code error;
-    if (!is_finished_) std::filesystem::remove(aside(path_), error);
+    try {
+      if (!is_finished_) std::filesystem::remove(aside(path_), error);
+    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): no memory for its name
+    }
   }
 
   /// Where a file is until it has its name.

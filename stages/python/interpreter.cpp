@@ -25,6 +25,8 @@ namespace {
 /// The functions of Python that are called, whichever library has them.
 struct Functions {
   decltype(&Py_IsInitialized) is_initialized;
+  decltype(&PyPreConfig_InitPythonConfig) init_before_config;
+  decltype(&Py_PreInitialize) initialize_before;
   decltype(&PyConfig_InitPythonConfig) init_config;
   decltype(&PyConfig_SetBytesString) set_text;
   decltype(&PyConfig_Clear) clear_config;
@@ -52,6 +54,8 @@ void find(void* library, const char* name, F& function) {
 Functions find_functions(void* library) {
   Functions out{};
   find(library, "Py_IsInitialized", out.is_initialized);
+  find(library, "PyPreConfig_InitPythonConfig", out.init_before_config);
+  find(library, "Py_PreInitialize", out.initialize_before);
   find(library, "PyConfig_InitPythonConfig", out.init_config);
   find(library, "PyConfig_SetBytesString", out.set_text);
   find(library, "PyConfig_Clear", out.clear_config);
@@ -128,6 +132,15 @@ void run_apart(const Functions& python, const std::string& statements) {
 }
 
 void start(const Functions& python) {
+  // The locale of the process is the simulation's, too: texts are in UTF-8 without it.
+  PyPreConfig before;
+  python.init_before_config(&before);
+  before.configure_locale = before.coerce_c_locale = 0;
+  before.utf8_mode = 1;
+  const PyStatus begun = python.initialize_before(&before);
+  if (python.is_failure(begun) != 0)
+    fail(std::string("Python cannot be prepared: ") +
+         (begun.err_msg != nullptr ? begun.err_msg : "it says not why"));
   PyConfig config;
   python.init_config(&config);
   config.install_signal_handlers = 0;  // the simulation's are to stay

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <locale>
 #include <pillion/error.hpp>
 #include <sstream>
 
@@ -44,6 +45,7 @@ void put(const fs::path& path, const std::string& text, bool is_new) {
 std::vector<StoredStep> steps_in(const std::string& text) {
   std::vector<StoredStep> out;
   std::istringstream in(text.substr(0, text.rfind('\n') + 1));
+  in.imbue(std::locale::classic());  // a program may have given streams another
   for (StoredStep of; in >> of.step >> of.time >> of.coarsening >> of.count;) {
     while (!out.empty() && out.back().step >= of.step) out.pop_back();
     out.push_back(of);

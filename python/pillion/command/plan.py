@@ -129,7 +129,8 @@ def _hosts(text: str | None) -> list[str]:
         return []
     path = Path(text)
     if "," not in text and path.is_file():  # a list of many names is too long for one of a file
-        lines = [line.split("#")[0].split() for line in path.read_text().splitlines()]
+        text = path.read_text(encoding="utf-8")
+        lines = [line.split("#")[0].split() for line in text.splitlines()]
         return [words[0] for words in lines if words]
     return [name.strip() for name in text.split(",") if name.strip()]
 

@@ -5,6 +5,7 @@ publication, and checks that it kept no array of the step.
 The module `pillion._stage` calls make_runner, and the methods of the runner.
 """
 
+import functools
 import gc
 import hashlib
 import importlib
@@ -12,7 +13,7 @@ import importlib.util
 import inspect
 import io
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
@@ -28,6 +29,17 @@ from pillion.insitu.step import Step
 
 if TYPE_CHECKING:
     from pillion import _stage
+
+
+def _in_usual_arithmetic(call: Callable[..., Any]) -> Callable[..., Any]:
+    """A program in Python may have told NumPy to raise; no result of a stage depends on that."""
+
+    @functools.wraps(call)
+    def usual(*args: Any, **named: Any) -> Any:
+        with np.errstate(divide="warn", over="warn", under="ignore", invalid="warn"):
+            return call(*args, **named)
+
+    return usual
 
 
 def load(call: str, beside: Path) -> Any:
@@ -96,6 +108,7 @@ def value_of(node: Any) -> Any:
     return node
 
 
+@_in_usual_arithmetic
 def make_runner(setup: "_stage.Setup") -> "Runner":
     """Makes the runner of a configured stage. Raises Error with the place in the configuration if
     there is no such stage.
@@ -147,6 +160,7 @@ class Runner:
         self.name, self.stage, self.given, self.plan = name, stage, given, plan
         self.rows = Rows(name)
 
+    @_in_usual_arithmetic
     def run(self, work: "_stage.Work") -> None:
         step = Step(work, self.plan)
         self.rows.take(step, self.stage(step, **self.given))
@@ -155,6 +169,7 @@ class Runner:
         self._expect_nothing_kept(step)
         _flush()
 
+    @_in_usual_arithmetic
     def finish(self, work: "_stage.Work") -> None:
         step = Step(work, self.plan)
         if hasattr(self.stage, "finish"):
@@ -163,6 +178,7 @@ class Runner:
             self.rows.write(step)
         _flush()
 
+    @_in_usual_arithmetic
     def save(self, state: "_stage.State") -> None:
         kept = self.stage.save() if hasattr(self.stage, "save") else {}
         if not isinstance(kept, Mapping):
@@ -173,6 +189,7 @@ class Runner:
         state.save("rows", self.rows.dumped())
         state.save("kept", buffer.getvalue())
 
+    @_in_usual_arithmetic
     def restore(self, state: "_stage.State") -> None:
         self.rows.load(state.load("rows"))
         with np.load(io.BytesIO(state.load("kept")), allow_pickle=False) as kept:

@@ -163,7 +163,9 @@ def _play(session: Session, options: Options, comm: "MPI.Comm", voice: Voice) ->
     tally = Player(session, used, options.order, comm).play(frames)
     read = comm.allreduce(tally.bytes, MPI.SUM)
     session.close()
-    faults = from_first(comm, lambda: faults_in(report.read_text() if report.is_file() else ""))
+    faults = from_first(
+        comm, lambda: faults_in(report.read_text(encoding="utf-8") if report.is_file() else "")
+    )
     for fault in faults:
         voice.say(comm, fault, sys.stderr)
     summary = _summary(tally, frames, used, read)

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 #include <doctest/doctest.h>
+#include <fenv.h>
+
+#include <cmath>
+#include <limits>
 
 #include "base/clock.hpp"
 #include "comm/message.hpp"
@@ -48,4 +52,31 @@ TEST_CASE("the result of a lagged reduction is read once, on every rank alike") 
     CHECK((*all)[0] == round * 0.5 * world.size() * (world.size() + 1));
     CHECK_FALSE(most.settle());
   }
+}
+
+// The program calls MPI between start() and settle(), and MPI adds there.
+TEST_CASE("sums are added in default arithmetic within the calls of the program") {
+  const Communicator world(MPI_COMM_WORLD);
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  LaggedReduction sum(world, Operation::Sum);
+  const auto mine = sum.prepare(3);
+  mine[0] = world.rank() % 2 == 0 ? infinity : -infinity;
+  mine[1] = std::numeric_limits<double>::max();
+  mine[2] = world.rank() == 0 ? 1 : 1e-20;
+  fenv_t before;
+  fegetenv(&before);
+  fesetround(FE_UPWARD);
+  feclearexcept(FE_ALL_EXCEPT);
+  feenableexcept(FE_INVALID | FE_OVERFLOW);
+  sum.start();
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Barrier(MPI_COMM_WORLD);
+  const auto all = sum.settle();
+  const int raised = fetestexcept(FE_INVALID | FE_OVERFLOW);
+  fesetenv(&before);
+  CHECK(raised == 0);
+  REQUIRE(all);
+  CHECK((world.size() == 1 || std::isnan((*all)[0])));
+  CHECK((world.size() == 1 || (*all)[1] == infinity));
+  CHECK((*all)[2] == 1);
 }
