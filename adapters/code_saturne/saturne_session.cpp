@@ -133,7 +133,10 @@ void note_products() {
   std::error_code fault;
   const auto products = std::filesystem::weakly_canonical(report.parent_path(), fault);
   const auto folder = std::filesystem::canonical(checkpoint_folder, fault);
-  std::ofstream(folder / place_of_products) << products.lexically_relative(folder).string() << '\n';
+  const auto place = folder / place_of_products, aside = folder / ".pillion.products.part";
+  const bool is_written = static_cast<bool>(
+      std::ofstream(aside) << products.lexically_relative(folder).string() << std::endl);
+  if (is_written) std::filesystem::rename(aside, place, fault);
 }
 
 Files find_files(MPI_Comm comm) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writing aside and renaming, on POSIX.
+// Writing aside and renaming, on POSIX. What shall outlive the machine is on disk before it gets
+// its name, and its name is on disk before anything that it replaces is removed.
 #include "products/whole_file.hpp"
 
 #include <fcntl.h>
@@ -67,6 +68,7 @@ void WholeFile::finish(bool durable) {
   if (closed != 0) fail_file("close", aside(path_), errno);
   if (::rename(aside(path_).c_str(), path_.c_str()) != 0) fail_file("put in place", path_, errno);
   kept_ = true;
+  if (durable) sync_folder(path_.parent_path());
 }
 
 void write_part(const fs::path& path, std::string_view content, int64_t offset) {
@@ -104,15 +106,75 @@ void write_whole(const fs::path& path, std::string_view content, bool durable) {
   file.finish(durable);
 }
 
-void put_folder_in_place(const fs::path& path) {
+// Some file systems, such as those in user space, cannot synchronise directories and return EINVAL.
+// Nothing more can be done there.
+void sync_folder(const fs::path& path) {
+  const fs::path folder = path.empty() ? fs::path(".") : path;
+  const int file = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (file < 0) fail_file("open", folder, errno);
+  const int error = ::fsync(file) == 0 || errno == EINVAL ? 0 : errno;
+  ::close(file);
+  if (error != 0) fail_file("write", folder, error);
+}
+
+void sync_folders(const fs::path& path) {
   std::error_code error;
-  const fs::path old = path.parent_path() / ("." + path.filename().string() + ".old");
-  (void)base::remove_all(old);
-  if (fs::exists(path)) fs::rename(path, old, error);
-  if (error) fail_file("move aside", path, error.value());
-  fs::rename(aside(path), path, error);
-  if (error) fail_file("put in place", path, error.value());
-  (void)base::remove_all(old);
+  for (const auto& entry : base::entries_of(path))
+    if (fs::is_directory(fs::symlink_status(entry, error))) sync_folders(entry);
+  sync_folder(path);
+}
+
+namespace {
+
+/// Gives two entries each other's name at once. False if the file system cannot.
+bool exchange(const fs::path& one, const fs::path& other) {
+  return ::renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE) == 0;
+}
+
+void remove_whole(const fs::path& path) {
+  if (const auto error = base::remove_all(path)) fail_file("remove", path, error.value());
+}
+
+}  // namespace
+
+fs::path replaced(const fs::path& path) {
+  return path.parent_path() / ("." + path.filename().string() + ".old");
+}
+
+// Where names cannot be exchanged, the older folder has another name for a moment. A process that
+// is killed then leaves both under names that recover_folder() knows.
+void put_folder_in_place(const fs::path& path) {
+  const fs::path written = aside(path), old = replaced(path);
+  std::error_code error;
+  if (!fs::exists(fs::symlink_status(path, error))) {
+    if (::rename(written.c_str(), path.c_str()) != 0) fail_file("put in place", path, errno);
+    return sync_folder(path.parent_path());
+  }
+  if (exchange(written, path)) {
+    sync_folder(path.parent_path());
+    return remove_whole(written);
+  }
+  remove_whole(old);
+  if (::rename(path.c_str(), old.c_str()) != 0) fail_file("move aside", path, errno);
+  if (::rename(written.c_str(), path.c_str()) != 0) fail_file("put in place", path, errno);
+  sync_folder(path.parent_path());
+  remove_whole(old);
+}
+
+fs::path find_whole_folder(const fs::path& path, const std::string& last_file) {
+  std::error_code error;
+  for (const auto& place : {path, aside(path), replaced(path)})
+    if (fs::exists(place / last_file, error)) return place;
+  return path;
+}
+
+void recover_folder(const fs::path& path, const std::string& last_file) {
+  const auto whole = find_whole_folder(path, last_file);
+  std::error_code error;
+  // What lies at the place itself is not whole, and perhaps not ours.
+  if (whole == path || fs::exists(fs::symlink_status(path, error))) return;
+  if (::rename(whole.c_str(), path.c_str()) != 0) fail_file("put in place", path, errno);
+  sync_folder(path.parent_path());
 }
 
 void discard_folder_aside(const fs::path& path) { (void)base::remove_all(aside(path)); }

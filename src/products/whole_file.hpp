@@ -43,8 +43,25 @@ int open_new(const std::filesystem::path& path);
 /// The name under which `path` is written until it is whole.
 std::filesystem::path aside(const std::filesystem::path& path);
 
-/// Puts a folder that was written aside in its place; an older one of that name gives way.
+/// The name of an older folder for the moment in which a new one gets its place, where the file
+/// system cannot exchange names.
+std::filesystem::path replaced(const std::filesystem::path& path);
+
+/// Waits until the entries of a folder are on disk.
+void sync_folder(const std::filesystem::path& path);
+/// The same for it and all folders below it.
+void sync_folders(const std::filesystem::path& path);
+
+/// Puts a folder that was written aside, and is on disk, in its place; an older one of that name is
+/// removed when that is on disk. At every moment one of the two is whole, and found by
+/// find_whole_folder().
 void put_folder_in_place(const std::filesystem::path& path);
+/// Where the folder is that belongs at `path`: there, or where a process left it that was killed
+/// while it put one in place. A folder is whole if it has `last_file`. `path` if none is.
+std::filesystem::path find_whole_folder(const std::filesystem::path& path,
+                                        const std::string& last_file);
+/// Puts such a folder in its place, so that nothing that is written or removed aside destroys it.
+void recover_folder(const std::filesystem::path& path, const std::string& last_file);
 
 /// Removes a folder that was written aside and did not become whole.
 void discard_folder_aside(const std::filesystem::path& path);

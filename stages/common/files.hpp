@@ -165,6 +165,19 @@ class UnfinishedFile {
   bool is_finished_ = false;
 };
 
+/// Gives a folder that was written aside its name. An older one of that name is there until the new
+/// one is, where the file system can exchange names, and for a moment neither where it cannot.
+inline bool replace_folder(const std::filesystem::path& aside, const std::filesystem::path& path) {
+  constexpr unsigned exchange = 2;  // RENAME_EXCHANGE
+  std::error_code error;
+  if (::renameat2(AT_FDCWD, aside.c_str(), AT_FDCWD, path.c_str(), exchange) == 0) {
+    std::filesystem::remove_all(aside, error);
+    return true;
+  }
+  std::filesystem::remove_all(path, error);
+  return std::rename(aside.c_str(), path.c_str()) == 0;
+}
+
 /// Writes a file that is there whole or not at all, and waits for the disk if it must be `durable`.
 inline void write_whole(const std::filesystem::path& path, std::span<const std::byte> bytes,
                         bool durable) {

@@ -327,8 +327,7 @@ void WritePlotfile::name_folder(const stage::Step& step, int32_t levels,
     for (int32_t l = 0; l < levels; ++l) sync_folder(aside / level_name(l));
     sync_folder(aside);
   }
-  fs::remove_all(path);  // of a step that is written again
-  if (std::rename(aside.c_str(), path.c_str()) != 0)
+  if (!replace_folder(aside, path))  // there is one of a step that is written again
     throw Error(ErrorCode::File, "cannot give its name to " + path.string() + ": " +
                                      std::strerror(errno) + " at step " +
                                      std::to_string(step.index()));

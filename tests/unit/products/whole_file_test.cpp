@@ -81,6 +81,28 @@ TEST_CASE("what cannot be written is an error, and the old file stands") {
   CHECK_THROWS_AS(read_file(folder.path), Error);
 }
 
+TEST_CASE("a folder is found where it was left between two names, and comes back to its place") {
+  const Folder folder;
+  const auto target = folder.path / "checkpoint";
+  CHECK(find_whole_folder(target, "last") == target);
+  write_whole(replaced(target) / "last", "older", false);
+  CHECK(find_whole_folder(target, "last") == replaced(target));
+  write_whole(aside(target) / "first", "torn", false);
+  CHECK(find_whole_folder(target, "last") == replaced(target));
+  write_whole(aside(target) / "last", "newer", false);
+  CHECK(find_whole_folder(target, "last") == aside(target));
+  recover_folder(target, "last");
+  CHECK(read_file(target / "last") == "newer");
+  write_whole(aside(target) / "last", "newest", false);
+  recover_folder(target, "last");  // it is at its place
+  CHECK(read_file(target / "last") == "newer");
+  // What is there without the last file is not replaced by what lies beside it.
+  fs::remove(target / "last");
+  recover_folder(target, "last");
+  CHECK(fs::exists(target / "first"));
+  CHECK_FALSE(fs::exists(target / "last"));
+}
+
 TEST_CASE("a folder gives way to a new one of its name") {
   const Folder folder;
   const auto target = folder.path / "checkpoint";
