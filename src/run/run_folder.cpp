@@ -71,10 +71,15 @@ std::string read_all(int file) {
   return text;
 }
 
-/// In place, for the lock is on the file; what is there stays until it is written over.
-void write_all(int file, const std::string& text, const fs::path& folder) {
+/// In place, for the lock is on the file. One call writes over all that is there, so that a process
+/// that is killed before it cuts the file leaves no line of the run before.
+void write_all(int file, std::string text, const fs::path& folder) {
+  struct stat before {};
+  const size_t length = text.size();
+  if (fstat(file, &before) == 0 && static_cast<size_t>(before.st_size) > length)
+    text.resize(static_cast<size_t>(before.st_size), '\n');
   if (pwrite(file, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()) ||
-      ftruncate(file, static_cast<off_t>(text.size())) != 0)
+      ftruncate(file, static_cast<off_t>(length)) != 0)
     base::fail(ErrorCode::File, "cannot write {}: {}", called(folder / marker_name),
                std::strerror(errno));
 }
@@ -223,6 +228,17 @@ RunFolder& RunFolder::operator=(RunFolder&& other) noexcept {
 
 RunFolder::~RunFolder() { release(false); }
 
+namespace {
+
+/// Removes entries of a folder whose names are those of leftovers, as far as that is possible.
+template <class IsLeftover>
+void remove_leftovers(const fs::path& folder, const IsLeftover& is_leftover) {
+  for (const auto& entry : base::entries_of(folder))
+    if (is_leftover(entry.filename().string())) (void)base::remove_all(entry);
+}
+
+}  // namespace
+
 void RunFolder::clear(const FolderClaim& claim, const FolderState& state) {
   const auto& folder = claim.folder;
   if (state.has_results && claim.if_exists == model::IfExists::Refuse)
@@ -233,6 +249,7 @@ void RunFolder::clear(const FolderClaim& claim, const FolderState& state) {
     products::write_whole(to / marker_name, format_mark(*state.mark), false);
   for (const auto& entry : state.entries) {
     std::error_code error;
+    if (keeps) remove_leftovers(folder / entry, is_unfinished_product);
     if (keeps) fs::rename(folder / entry, to / entry, error);
     else error = base::remove_all(folder / entry);
     if (error)
@@ -317,12 +334,13 @@ RunFolder RunFolder::take(const FolderClaim& claim) {
                       "continued",
                       called(claim.folder)));
   }
-  for (const auto& entry : base::entries_of(claim.folder)) {
-    const auto name = entry.filename().string();
+  remove_leftovers(claim.folder, [&](const std::string& name) {
     const bool unowned = lock == Lock::Taken || (state.mark && !state.mark->id.empty() &&
                                                  name.find(state.mark->id) != std::string::npos);
-    if (is_leftover(name) && unowned) (void)base::remove_all(entry);
-  }
+    return is_leftover(name) && unowned;
+  });
+  for (const auto& analysis : known)
+    if (lock == Lock::Taken) remove_leftovers(claim.folder / analysis, is_unfinished_product);
   const RunMarker mark{.id = id_of(claim.run),
                        .continues = out.continued_,
                        .host = this_host(),

@@ -60,8 +60,16 @@ std::optional<RunMarker> parse_mark(const std::string& text) {
   return mark;
 }
 
+// In the output folder itself there may be files of other programs, and checkpoints.
 bool is_leftover(const std::string& name) {
-  return name.starts_with(".sidecars-") || name.starts_with(".moving-");
+  constexpr std::array beginnings{".sidecars-", ".moving-",         ".report",
+                                  ".progress",  ".catalogue.yaml.", "..pillion-run."};
+  return std::any_of(beginnings.begin(), beginnings.end(),
+                     [&](const char* text) { return name.starts_with(text); });
+}
+
+bool is_unfinished_product(const std::string& name) {
+  return name.starts_with('.') && (name.ends_with(".partial") || name.ends_with(".part"));
 }
 
 bool begins_with(const fs::path& path, std::string_view text) {

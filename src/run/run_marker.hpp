@@ -43,8 +43,11 @@ struct FolderState {
 /// What `marker`, the text of the marker, and the entries of a folder say.
 FolderState folder_state(const std::filesystem::path& folder, const std::string& marker);
 
-/// Whether an entry is one that an active run has, and that a killed run leaves behind.
+/// Whether an entry of an output folder is one that an active run has, and that a killed run leaves
+/// behind.
 bool is_leftover(const std::string& name);
+/// The same of an entry of the folder of an analysis.
+bool is_unfinished_product(const std::string& name);
 /// Whether a file has a text within the first bytes of it.
 bool begins_with(const std::filesystem::path& path, std::string_view text);
 /// Whether there is a file, or a folder with something in it.

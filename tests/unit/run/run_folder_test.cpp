@@ -257,3 +257,32 @@ TEST_CASE("a copy without its marker is known by its report") {
   CHECK(place.text("results.001/energy/e.csv") == "one");
   CHECK(place.in("results") == Names{".pillion-run", "notes.txt"});
 }
+
+TEST_CASE("what a killed run left unfinished goes with the next one, and nothing else does") {
+  const Place place;
+  place.run(1, "first");
+  const auto leave = [&] {
+    for (const char* file :
+         {"results/.report.json.partial", "results/.report.html.4711",
+          "results/.progress.json.partial", "results/.moving-00000000000000aa-0-1/a",
+          "results/.sidecars-00000000000000aa/a/x", "results/energy/.e.csv.partial",
+          "results/energy/.e.h5.part", "results/energy/.plt00001.part/Header"})
+      place.put(file);
+    for (const char* file : {"results/.ck.partial/manifest.yaml", "results/.mine.partial",
+                             "results/other/.x.csv.partial", "results/energy/kept.partial"})
+      place.put(file);
+  };
+  leave();
+  auto resumed = place.claim(2);
+  resumed.resumes = true;
+  RunFolder::take(resumed).release(false);
+  const Names left = {".pillion-run", "energy",        "report.json",
+                      ".ck.partial",  ".mine.partial", "other"};
+  CHECK(place.in("results") == left);
+  CHECK(place.in("results/energy") == Names{"e.csv", "kept.partial"});
+  leave();
+  RunFolder::take(place.claim(3)).release(true);
+  CHECK(place.in("results") == Names{".pillion-run", ".ck.partial", ".mine.partial", "other"});
+  CHECK(place.in("results.001/energy") == Names{"e.csv", "kept.partial"});
+  CHECK(place.in("results/other") == Names{".x.csv.partial"});
+}
