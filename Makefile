@@ -162,6 +162,7 @@ check:
 	@$(python) tools/check_collectives.py
 	@$(python) tools/check_host.py
 	@$(python) tools/check_names.py
+	@$(python) tools/check_writers.py
 	@$(python) tools/check_prose.py
 	@$(python) tools/check_tests.py
 
