@@ -39,6 +39,7 @@ PACES = "a program takes time for a step, as simulations do"
 MOMENT = "something happens at a moment that is drawn, or a while later"
 EXCEPTIONS = {
     ("tests/conformance/constant_program.py", "sleep"): PACES,
+    ("tests/conformance/counts_program.py", "sleep"): POLLS,
     ("tests/conformance/stages/constants.py", "sleep"): POLLS,
     ("tests/conformance/waiting.py", "sleep"): POLLS,
     ("tests/conformance/test_moving.py", "empty"): "only some of the scenes write files",

@@ -266,15 +266,18 @@ void check_stages(const fs::path& folder, const model::AnalysisSpec& analysis) {
 
 std::vector<std::string> check_restart(const std::string& folder,
                                        const model::Configuration& configuration) {
-  const auto manifest = manifest_in(folder);
+  const auto place = run::find_checkpoint(folder);
+  const auto manifest = manifest_in(place);
   std::vector<std::string> missing;
+  std::set<std::string> restored;
   for (const auto& analysis : configuration.analyses) {
-    const fs::path saved = fs::path(folder) / analysis.name;
+    const fs::path saved = place / analysis.name;
     std::error_code error;
     if (!manifest.analyses.contains(analysis.name) || !fs::is_directory(saved, error))
       missing.push_back(analysis.name);
-    else check_stages(saved, analysis);
+    else check_stages(saved, analysis), restored.insert(analysis.name);
   }
+  run::check_meshes(manifest, configuration.catalogue, restored);
   return missing;
 }
 

@@ -6,12 +6,9 @@
 #include <pillion/version.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <fstream>
 #include <iterator>
 
 #include "base/error.hpp"
-#include "base/folder.hpp"
 #include "base/json.hpp"
 
 namespace pillion::products {
@@ -152,38 +149,6 @@ std::string table_path(const pillion_table& table, const Origin& origin) {
   return table.per_step != 0
              ? fmt::format("{}/{}.{:09}.csv", origin.analysis, table.name, origin.step)
              : fmt::format("{}/{}.csv", origin.analysis, table.name);
-}
-
-namespace {
-
-constexpr std::string_view head_of_count = "# publications: ";
-
-/// What the head of a table says; nothing if it says nothing.
-std::optional<int64_t> publications_of(const std::filesystem::path& file) {
-  std::ifstream in(file);
-  for (std::string line; std::getline(in, line) && line.starts_with("# ");)
-    if (line.starts_with(head_of_count)) return std::atoll(line.c_str() + head_of_count.size());
-  return {};
-}
-
-/// Whether a table is one of many, one of each step; see table_path().
-bool is_of_one_step(const std::filesystem::path& file) {
-  const auto number = file.stem().extension().string();
-  return number.size() == 10 && number.find_first_not_of("0123456789", 1) == std::string::npos;
-}
-
-}  // namespace
-
-Written publications_in(const std::filesystem::path& folder) {
-  Written written;
-  for (const auto& file : base::entries_of(folder)) {
-    if (file.filename().string().starts_with('.')) continue;
-    written.any = true;
-    if (file.extension() != ".csv" || is_of_one_step(file)) continue;
-    if (const auto found = publications_of(file))
-      written.in_series = std::min(*found, written.in_series.value_or(*found));
-  }
-  return written;
 }
 
 std::string format_head(const pillion_table& table, const Origin& origin) {

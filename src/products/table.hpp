@@ -4,9 +4,7 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,15 +47,6 @@ void check_name(const std::string& name);
 /// document without it.
 std::string format_origin(const std::string& title, const std::string& name, const Origin& origin,
                           const std::string& comment);
-
-/// What the folder of an analysis holds.
-struct Written {
-  bool any = false;  ///< some product
-  /// Publications in tables over the run, as their heads say: the least of all; nothing if there is
-  /// no such table.
-  std::optional<int64_t> in_series;
-};
-Written publications_in(const std::filesystem::path& folder);
 
 /// The whole file. Throws ErrorCode::Stage if the table makes no sense.
 std::string format_table(const pillion_table& table, const Origin& origin);

@@ -20,7 +20,6 @@ namespace pillion::run {
 struct ScheduleState {
   model::Reached reached;
   bool fired = false;  ///< its condition held at the last check
-  int64_t skipped = 0;
 };
 
 /// A step of the program, as the run numbers it.

@@ -99,6 +99,7 @@ void add_state(Json& out, const Snapshot& s, const LiveState& now) {
 
 Json json_of(const Snapshot& s, const AnalysisProgress& analysis) {
   const CostCounters& account = analysis.account;
+  const Counts& counts = analysis.counts;
   const bool any = account.publications > 0;
   const double mean = any ? account.lag_seconds / static_cast<double>(account.publications) : 0;
   Json products = Json::array();
@@ -110,12 +111,12 @@ Json json_of(const Snapshot& s, const AnalysisProgress& analysis) {
       {"every", analysis.every},
       {"when", text_or_null(analysis.when)},
       {"last_step", any ? Json(account.last_step) : Json()},
-      {"publications", account.publications},
-      {"skipped", account.skipped},
-      {"coarsened", account.coarsened},
-      {"spilled", account.spilled},
-      {"dropped", account.dropped + account.withdrawn},
-      {"lost", account.lost},
+      {"publications", counts.publications},
+      {"skipped", counts.skipped},
+      {"coarsened", counts.coarsened},
+      {"spilled", counts.spilled},
+      {"dropped", counts.dropped + counts.withdrawn},
+      {"lost", counts.lost},
       {"disabled", text_or_null(analysis.disabled)},
       {"seconds",
        {{"simulation", account.simulation_seconds},

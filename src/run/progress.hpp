@@ -75,7 +75,8 @@ enum class Phase { Running, Ended, Left, Failed };
 struct AnalysisProgress {
   std::string name, placement, every, when;
   std::string disabled;  ///< why; "" if it is not
-  CostCounters account;
+  Counts counts;         ///< since the run first began
+  CostCounters account;  ///< of this execution
 };
 
 /// The current work.

@@ -49,6 +49,19 @@ Json migrations_of(const SideSummary& simulation, size_t analysis) {
   return out;
 }
 
+/// What became of publications.
+void put(Json& out, const Counts& counts) {
+  out["publications"] = counts.publications;
+  out["skipped"] = counts.skipped;
+  out["coarsened"] = counts.coarsened;
+  out["spilled"] = counts.spilled;
+  out["thinned"] = counts.thinned;
+  out["dropped"] = counts.dropped + counts.withdrawn;
+  out["lost"] = counts.lost;
+}
+
+bool is_resumed(const Run& run) { return !run.configuration.restart.empty(); }
+
 Json json_of_analysis(const Run& run, const Summary& all, size_t a) {
   const auto& analysis = run.configuration.analyses[a];
   const auto here = analysis_of(all.simulation, a);
@@ -57,21 +70,15 @@ Json json_of_analysis(const Run& run, const Summary& all, size_t a) {
   Json stages = Json::array();
   for (const auto& stage : analysis.stages) stages.push_back(stage.name);
   const CostCounters& who = sidecar && there.ranks > 0 ? there.first : here.first;
+  const Counts earlier = run.earlier.of(a);
+  Counts counts = earlier;
+  add(counts, counts_of(run.configuration, a, here, there));
   // The sidecars' work spread over the simulation's ranks, and nothing to copy.
   const double synchronous =
       mean(here.simulation_seconds, here.ranks) - mean(here.copy_seconds, here.ranks) +
       there.sidecar_seconds.sum / static_cast<double>(std::max<int64_t>(here.ranks, 1));
   const double lag =
       who.publications > 0 ? who.lag_seconds / static_cast<double>(who.publications) : 0;
-  int64_t lost = there.ranks > 0 ? there.lost : here.lost;
-  // What the simulation has published and no sidecar of another job accounts for is lost: one that
-  // died may have spoilt its own counts before.
-  if (sidecar && there.ranks > 0 && run.configuration.sidecars.job == model::Job::Separate)
-    lost = std::max(lost,
-                    here.first.publications + here.first.dropped - who.publications - who.dropped);
-  // A simulation rank knows what it has handed on; what became of it, sidecars would have to tell.
-  const int64_t there_alone =
-      who.publications - (sidecar && there.ranks == 0 ? lost + here.first.here : 0);
   // Sidecars know the reason; the simulation has it from them.
   const auto& disabled = there.disabled.empty() ? here.disabled : there.disabled;
   Json out = {{"name", analysis.name},
@@ -80,16 +87,12 @@ Json json_of_analysis(const Run& run, const Summary& all, size_t a) {
               {"every", analysis.every.text()},
               {"when", analysis.when ? Json(analysis.when->text()) : Json()}};
   if (analysis.is_movable()) {
-    out["publications_at"] = {{"simulation", here.first.here}, {"sidecar", there_alone}};
+    out["publications_at"] = {{"simulation", counts.here},
+                              {"sidecar", counts.publications - counts.here}};
     out["moves"] = migrations_of(all.simulation, a);
   }
-  out["publications"] = there_alone + here.first.here;
-  out["skipped"] = here.first.skipped;
-  out["coarsened"] = here.first.coarsened;
-  out["spilled"] = here.spilled;
-  out["thinned"] = here.first.thinned;
-  out["dropped"] = who.dropped + here.first.withdrawn;
-  out["lost"] = lost;
+  put(out, counts);
+  if (is_resumed(run)) put(out["earlier"] = Json::object(), earlier);
   out["disabled"] = text_or_null(disabled);
   out["seconds"] = {{"simulation", json_of(here.simulation_seconds, here.ranks)},
                     {"waiting", json_of(here.waiting, here.ranks)},
@@ -117,21 +120,28 @@ Json name_of_thread_level(int64_t level) {
 Json json_of_run(const Run& run, const Summary& all) {
   const Outcome outcome = outcome_of(all);
   const double started = outcome.started > 0 ? outcome.started : run.started;
-  return {{"id", id_of(run.id)},
-          {"continues", run.continues},
-          {"started", base::format_utc(started)},
-          {"seconds", base::calendar_seconds() - started},
-          {"simulation_ranks", all.simulation.ranks},
-          {"sidecar_ranks", all.sidecars.ranks},
-          {"mpi_threads", name_of_thread_level(outcome.thread_level)},
-          {"first_step", outcome.first_step},
-          {"last_step", outcome.last_step},
-          {"steps", outcome.steps},
-          {"publications", outcome.publications},
-          {"skipped", outcome.skipped},
-          {"time", outcome.time},
-          {"time_units", run.configuration.time_units},
-          {"restarted_from", text_or_null(run.configuration.restart)}};
+  Json out = {{"id", id_of(run.id)},
+              {"continues", run.continues},
+              {"started", base::format_utc(started)},
+              {"seconds", base::calendar_seconds() - started},
+              {"simulation_ranks", all.simulation.ranks},
+              {"sidecar_ranks", all.sidecars.ranks},
+              {"mpi_threads", name_of_thread_level(outcome.thread_level)},
+              {"first_step", outcome.counts.first_step},
+              {"last_step", outcome.last_step},
+              {"steps", outcome.counts.steps},
+              {"publications", outcome.counts.publications},
+              {"skipped", outcome.counts.skipped},
+              {"time", outcome.time},
+              {"time_units", run.configuration.time_units},
+              {"restarted_from", text_or_null(run.configuration.restart)}};
+  if (outcome.is_provisional) out["provisional"] = true;
+  const auto& earlier = run.earlier.steps;
+  if (is_resumed(run))
+    out["earlier"] = {{"steps", earlier.steps},
+                      {"publications", earlier.publications},
+                      {"skipped", earlier.skipped}};
+  return out;
 }
 
 Json json_of_sidecars(const Run& run, const Summary& all) {
@@ -151,6 +161,18 @@ Json json_of_sidecars(const Run& run, const Summary& all) {
           {"mapping", spec.within_job() ? Json(model::name_of(run.mapping)) : Json()}};
 }
 
+/// The products of this execution, and those of earlier ones that are still there.
+std::vector<stagehost::Product> with_earlier(const Run& run,
+                                             std::vector<stagehost::Product> products) {
+  std::error_code error;
+  for (const auto& product : run.earlier.products)
+    if (!lists(products, product) &&
+        std::filesystem::exists(std::filesystem::path(run.configuration.output) / product.path,
+                                error))
+      products.push_back(product);
+  return products;
+}
+
 std::string format_report(const Run& run, const Summary& all) {
   Json out = {{"pillion", "report 1"},
               {"version", PILLION_VERSION},
@@ -160,7 +182,7 @@ std::string format_report(const Run& run, const Summary& all) {
     out[list] = Json::array();
   for (size_t a = 0; a < run.configuration.analyses.size(); ++a)
     out["analyses"].push_back(json_of_analysis(run, all, a));
-  for (const auto& p : all.products)
+  for (const auto& p : with_earlier(run, all.products))
     out["products"].push_back(
         {{"analysis", p.analysis}, {"stage", p.stage}, {"path", p.path}, {"title", p.title}});
   for (const auto& warning : all.warnings) out["warnings"].push_back(warning);

@@ -101,10 +101,12 @@ void Run::describe(Snapshot& s) const {
                           analysis.every.text(),
                           analysis.when ? analysis.when->text() : "",
                           "",
+                          {},
                           {}});
   }
   for (size_t a = 0; a < std::min(s.analyses.size(), accounts.size()); ++a) {
     s.analyses[a].account = accounts[a];
+    s.analyses[a].counts = counts(a);
     if (s.analyses[a].disabled != disabled[a]) s.analyses[a].disabled = disabled[a];
   }
   const auto& products = sink.products();

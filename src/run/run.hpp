@@ -18,6 +18,7 @@
 #include "model/configuration.hpp"
 #include "products/timeline.hpp"
 #include "run/costs.hpp"
+#include "run/earlier.hpp"
 #include "run/progress.hpp"
 #include "run/run_folder.hpp"
 #include "stagehost/sink.hpp"
@@ -74,7 +75,8 @@ struct Run {
   products::Timeline timeline{4096};
   /// By analysis: products that stages in the simulation declare.
   std::vector<std::vector<stagehost::DeclaredProduct>> declared;
-  std::vector<CostCounters> accounts;  ///< by analysis
+  std::vector<CostCounters> accounts;  ///< by analysis, of this execution
+  Earlier earlier;                     ///< of the executions that this one resumes
   std::vector<std::string> disabled;   ///< why, by analysis; "" if it is not
   /// As of the last step on simulation ranks, as of the last message on sidecars: of the
   /// catalogue's, in its order. Not a number before the program sets one.
@@ -105,6 +107,12 @@ struct Run {
   /// together, and warns of the first in a row. The same on every rank of this side.
   void drop(size_t analysis, int64_t step, const Error& fault,
             int64_t CostCounters::*counter = &CostCounters::dropped);
+  /// What became of an analysis's publications, since the run first began, as this rank knows it.
+  [[nodiscard]] Counts counts(size_t analysis) const {
+    Counts counts = earlier.of(analysis);
+    add(counts, accounts[analysis]);
+    return counts;
+  }
   [[nodiscard]] bool enabled(size_t analysis) const { return disabled[analysis].empty(); }
   /// Begins to write progress unless the environment says not to; `first` identifies this rank.
   void start_progress(Snapshot first);

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "run/run.hpp"
 #include "transport/publication_header.hpp"
 
 namespace pillion::run {
@@ -50,6 +51,15 @@ std::map<std::string, std::string> read_settings(const std::string& lines, const
     settings[line.substr(0, equals)] = line.substr(equals + 1);
   }
   return settings;
+}
+
+// Sidecars add the lost and dropped publications of the checkpoint themselves.
+transport::Due due_of(const Run& run, size_t analysis) {
+  const auto counts = run.counts(analysis);
+  return {.analysis = static_cast<int32_t>(analysis),
+          .skipped = counts.skipped,
+          .coarsened = counts.coarsened,
+          .lost = run.accounts[analysis].withdrawn};
 }
 
 layout::Routes routes_for(const LayoutRequests& layout_requests,

@@ -12,13 +12,17 @@
 
 #include "layout/request.hpp"
 #include "model/configuration.hpp"
+#include "run/earlier.hpp"
 #include "stagehost/sink.hpp"
 
 namespace pillion::transport {
+struct Due;
 struct PublicationHeader;
-}
+}  // namespace pillion::transport
 
 namespace pillion::run {
+
+struct Run;
 
 /// What the stages of an analysis in sidecars need of its publications.
 struct CutInput {
@@ -62,6 +66,8 @@ struct RunSpec {
   ProducedFields produced;  ///< by stages in the simulation; known once these are made
   /// By analysis: products that stages in the simulation declare; known then, too.
   std::vector<std::vector<stagehost::DeclaredProduct>> declared;
+  Earlier earlier;               ///< known when the checkpoint is read
+  bool awaits_sidecars = false;  ///< some of another job are on their way
 
   /// The configuration that it stands for, with absolute paths, because a program may change its
   /// working folder after it has opened the session. `sidecars_wanted` as in
@@ -72,10 +78,13 @@ struct RunSpec {
   [[nodiscard]] model::SidecarSpec sidecars(int64_t sidecars_wanted) const;
 
   static constexpr auto members() {
-    return std::tuple{&RunSpec::file,           &RunSpec::text,     &RunSpec::catalogue,
-                      &RunSpec::restart,        &RunSpec::folder,   &RunSpec::move_at,
-                      &RunSpec::test_overrides, &RunSpec::run,      &RunSpec::parameters,
-                      &RunSpec::overrides,      &RunSpec::produced, &RunSpec::declared};
+    return std::tuple{&RunSpec::file,           &RunSpec::text,
+                      &RunSpec::catalogue,      &RunSpec::restart,
+                      &RunSpec::folder,         &RunSpec::move_at,
+                      &RunSpec::test_overrides, &RunSpec::run,
+                      &RunSpec::parameters,     &RunSpec::overrides,
+                      &RunSpec::produced,       &RunSpec::declared,
+                      &RunSpec::earlier,        &RunSpec::awaits_sidecars};
   }
 };
 
@@ -83,6 +92,10 @@ struct RunSpec {
 /// ErrorCode::Configuration that is thrown for a line that is none.
 std::map<std::string, std::string> read_settings(const std::string& lines, const char* variable,
                                                  const char* like);
+
+/// What a message says of an analysis that is due: what its products lack on the simulation's
+/// account, since the run first began.
+transport::Due due_of(const Run& run, size_t analysis);
 
 /// How meshes go to sidecars when these analyses are due: the same on every rank.
 layout::Routes routes_for(const LayoutRequests& layout_requests,

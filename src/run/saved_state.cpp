@@ -20,7 +20,7 @@ using comm::together;
 
 namespace {
 
-constexpr const char* kind = "saved state 2";
+constexpr const char* kind = "saved state 3";
 
 /// The last line of a manifest: the CRC-32C of the lines before.
 constexpr const char* checksum_key = "checksum";
@@ -29,26 +29,30 @@ std::string format_checksum(const std::string& text) {
   return fmt::format("{}: \"{:08x}\"\n", checksum_key, base::crc32c(text.data(), text.size()));
 }
 
-std::string format_costs(const CostCounters& costs) {
-  std::vector<std::string> numbers;
-  std::apply([&](auto... member) { (numbers.push_back(fmt::format("{}", costs.*member)), ...); },
-             CostCounters::members());
-  return fmt::format("{}", fmt::join(numbers, ", "));
+/// The members of a struct in their order, so that none is forgotten.
+template <class Numbers>
+std::string format_numbers(const Numbers& numbers) {
+  std::vector<std::string> texts;
+  std::apply([&](auto... member) { (texts.push_back(fmt::format("{}", numbers.*member)), ...); },
+             Numbers::members());
+  return fmt::format("[{}]", fmt::join(texts, ", "));
 }
 
 void read_number(const base::Value& value, double& number) { number = value.as_real(); }
 void read_number(const base::Value& value, int64_t& number) { number = value.as_integer(); }
 
-CostCounters read_costs(const base::Value& list) {
-  CostCounters costs;
-  constexpr size_t wanted = std::tuple_size_v<decltype(CostCounters::members())>;
+template <class Numbers>
+Numbers read_numbers(const base::Value& list) {
+  Numbers numbers;
+  constexpr size_t wanted = std::tuple_size_v<decltype(Numbers::members())>;
   if (list.entries.size() != wanted)
-    list.fail(fmt::format("there are {} costs where {} are expected", list.entries.size(), wanted));
+    list.fail(
+        fmt::format("there are {} numbers where {} are expected", list.entries.size(), wanted));
   size_t next = 0;
   std::apply(
-      [&](auto... member) { (read_number(list.entries[next++].second, costs.*member), ...); },
-      CostCounters::members());
-  return costs;
+      [&](auto... member) { (read_number(list.entries[next++].second, numbers.*member), ...); },
+      Numbers::members());
+  return numbers;
 }
 
 std::string format_product(const stagehost::Product& product) {
@@ -66,13 +70,16 @@ stagehost::Product read_product(const base::Value& list, const std::string& anal
 std::string format_analysis(const std::string& name, const SavedAnalysis& saved) {
   std::vector<std::string> products;
   for (const auto& product : saved.products) products.push_back(format_product(product));
+  std::vector<std::string> meshes;
+  for (const auto& [mesh, what] : saved.meshes)
+    meshes.push_back(fmt::format("{}: {}", base::json_text(mesh), base::json_text(what)));
   const auto& schedule = saved.schedule;
   return fmt::format(
-      "  {}:\n    reached: {}\n    fired: {}\n    skipped: {}\n    over: {}\n    earlier: {}\n"
-      "    missing: {}\n    costs: [{}]\n    products: [{}]\n",
+      "  {}:\n    reached: {}\n    fired: {}\n    counts: {}\n    over: {}\n    earlier: {}\n"
+      "    missing: {}\n    costs: {}\n    meshes: {{{}}}\n    products: [{}]\n",
       base::json_text(name), schedule.reached ? std::to_string(*schedule.reached) : "null",
-      schedule.fired, schedule.skipped, saved.over, saved.earlier, saved.missing,
-      format_costs(saved.costs), fmt::join(products, ", "));
+      schedule.fired, format_numbers(saved.counts), saved.over, saved.earlier, saved.missing,
+      format_numbers(saved.costs), fmt::join(meshes, ", "), fmt::join(products, ", "));
 }
 
 SavedAnalysis read_analysis(const std::string& name, const base::Value& value) {
@@ -80,11 +87,13 @@ SavedAnalysis read_analysis(const std::string& name, const base::Value& value) {
   SavedAnalysis saved;
   if (const auto* reached = reader.find("reached")) saved.schedule.reached = reached->as_integer();
   saved.schedule.fired = reader.require("fired").as_boolean();
-  saved.schedule.skipped = reader.require("skipped").as_integer();
+  saved.counts = read_numbers<Counts>(reader.require("counts"));
   saved.over = reader.require("over").as_integer();
   saved.earlier = reader.require("earlier").as_integer();
   saved.missing = reader.require("missing").as_integer();
-  saved.costs = read_costs(reader.require("costs"));
+  saved.costs = read_numbers<CostCounters>(reader.require("costs"));
+  if (const auto* meshes = reader.find("meshes"))
+    for (const auto& [mesh, what] : meshes->entries) saved.meshes[mesh] = what.as_text();
   if (const auto* products = reader.find("products"))
     for (const auto& [key, product] : products->entries)
       saved.products.push_back(read_product(product, name));
@@ -97,9 +106,9 @@ SavedAnalysis read_analysis(const std::string& name, const base::Value& value) {
 std::string format_manifest(const SavedState& state) {
   std::string text = fmt::format(
       "pillion: {}\nversion: {}\nruns: [{}]\nstep: {}\ntime: {}\noffset: {}\ngeneration: {}\n"
-      "analyses:{}\n",
+      "steps: {}\nanalyses:{}\n",
       kind, PILLION_VERSION, base::json_list(state.runs), state.step, state.time, state.offset,
-      state.generation, state.analyses.empty() ? " {}" : "");
+      state.generation, format_numbers(state.steps), state.analyses.empty() ? " {}" : "");
   for (const auto& [name, saved] : state.analyses) text += format_analysis(name, saved);
   return text + format_checksum(text);
 }
@@ -124,6 +133,7 @@ SavedState parse_manifest(const std::string& text, const std::string& file) {
   state.time = reader.require("time").as_real();
   state.offset = reader.require("offset").as_integer();
   state.generation = reader.require("generation").as_integer();
+  state.steps = read_numbers<StepCounts>(reader.require("steps"));
   for (const auto& [name, value] : reader.require("analyses").entries)
     state.analyses[name] = read_analysis(name, value);
   reader.finish();
@@ -139,6 +149,27 @@ SavedState read_manifest(const fs::path& folder) {
   return parse_manifest(products::read_yaml_file(file), file.string());
 }
 
+namespace {
+
+/// What sidecars write until the simulation takes it into the manifest.
+constexpr const char* sidecars_part = ".sidecars";
+
+/// A folder with other content may be precious, and the name a mistake.
+void expect_replaceable(const fs::path& path) {
+  std::error_code error;
+  if (!fs::exists(fs::symlink_status(path, error)) || fs::exists(path / manifest_name, error))
+    return;
+  if (!fs::is_directory(path, error) || !fs::is_empty(path, error))
+    base::fail(ErrorCode::File,
+               "the checkpoint cannot take the place of '{}', which is not a checkpoint; name "
+               "another folder",
+               path.string());
+}
+
+}  // namespace
+
+// The older checkpoint comes back to its place first, if it lies beside it: what lies beside is
+// removed here.
 void begin_checkpoint(const Run& run, const fs::path& path, bool sidecars_answer) {
   comm::together(run.side, [&] {
     if (path.filename().empty())
@@ -146,32 +177,128 @@ void begin_checkpoint(const Run& run, const fs::path& path, bool sidecars_answer
     if (!sidecars_answer)
       base::fail(ErrorCode::State, "no checkpoint can be made: the sidecars do not answer");
     if (run.side.rank() != 0) return;
+    products::recover_folder(path, manifest_name);
+    expect_replaceable(path);
     products::discard_folder_aside(path);
     products::make_folder(products::aside(path));
   });
 }
 
-SavedState state_of(const Run& run, const Agenda& agenda, size_t analyses) {
-  SavedState state{.step = agenda.last_step(),
-                   .time = agenda.last_time(),
-                   .offset = agenda.offset(),
+void write_sidecars_part(const Run& run, const fs::path& written) {
+  SavedState state;
+  for (size_t a = 0; a < run.accounts.size(); ++a) {
+    const auto& name = run.configuration.analyses[a].name;
+    state.analyses[name] = {.costs = run.accounts[a], .products = run.sink.products_of(name)};
+  }
+  write_manifest(written / sidecars_part, state, false);
+}
+
+std::optional<SavedState> read_sidecars_part(const fs::path& written) {
+  std::error_code error;
+  if (!fs::exists(written / sidecars_part / manifest_name, error)) return {};
+  return read_manifest(written / sidecars_part);
+}
+
+namespace {
+
+/// What has to be the same in a run that resumes: stages keep values by cell.
+std::string describe(const model::Mesh& mesh) {
+  std::string text = fmt::format("{} mesh", model::name_of(mesh.kind));
+  if (!model::has_boxes(mesh.kind)) return text;
+  return text + fmt::format(" of {} cells",
+                            fmt::join(mesh.cells.begin(), mesh.cells.begin() + mesh.axes, " x "));
+}
+
+SavedAnalysis saved_of(const Run& run, size_t a, const SavedState* sidecars) {
+  const auto& analysis = run.configuration.analyses[a];
+  SavedAnalysis saved{.counts = run.earlier.of(a), .products = run.sink.products_of(analysis.name)};
+  AnalysisSummary there;
+  if (sidecars != nullptr)
+    if (const auto known = sidecars->analyses.find(analysis.name);
+        known != sidecars->analyses.end()) {
+      there = summary_of(known->second.costs, {});
+      const auto& more = known->second.products;
+      saved.products.insert(saved.products.end(), more.begin(), more.end());
+    }
+  add(saved.counts, counts_of(run.configuration, a, summary_of(run.accounts[a], {}), there));
+  for (const auto& product : run.earlier.products)
+    if (product.analysis == analysis.name && !lists(saved.products, product))
+      saved.products.push_back(product);
+  return saved;
+}
+
+}  // namespace
+
+SavedState state_of(const Run& run, const CheckpointScope& scope,
+                    const std::optional<SavedState>& sidecars) {
+  SavedState state{.step = scope.agenda.last_step(),
+                   .time = scope.agenda.last_time(),
+                   .offset = scope.agenda.offset(),
+                   .steps = scope.steps,
                    .runs = run.continues,
                    .analyses = {}};
   state.runs.push_back(id_of(run.id));
-  for (size_t a = 0; a < analyses; ++a)
-    if (run.enabled(a))
-      state.analyses[run.configuration.analyses[a].name].schedule = agenda.schedule_state(a);
+  const auto& catalogue = run.configuration.catalogue;
+  for (size_t a = 0; a < scope.analyses; ++a) {
+    if (!run.enabled(a)) continue;
+    auto saved = saved_of(run, a, sidecars ? &*sidecars : nullptr);
+    saved.schedule = scope.agenda.schedule_state(a);
+    if (a < scope.fields.size())
+      for (const auto& name : scope.fields[a])
+        if (const auto* field = catalogue.find_field(name))
+          saved.meshes[field->mesh] = describe(catalogue.mesh(field->mesh));
+    state.analyses[run.configuration.analyses[a].name] = std::move(saved);
+  }
   return state;
 }
 
-void finish_checkpoint(const Run& run, const fs::path& path, const SavedState& state,
-                       const std::optional<Error>& failure) {
+// The manifest is on disk after all that it stands for, and has its place after that.
+void finish_checkpoint(const Run& run, const fs::path& path,
+                       const std::function<CheckpointScope()>& scope) {
   comm::together(run.side, [&] {
-    if (failure) throw *failure;
     if (run.side.rank() != 0) return;
-    write_manifest(products::aside(path), state, true);
+    const auto written = products::aside(path);
+    const auto state = state_of(run, scope(), read_sidecars_part(written));
+    (void)base::remove_all(written / sidecars_part);
+    products::sync_folders(written);
+    write_manifest(written, state, true);
     products::put_folder_in_place(path);
   });
+}
+
+fs::path find_checkpoint(const fs::path& path) {
+  return products::find_whole_folder(path, manifest_name);
+}
+
+Earlier earlier_in(const SavedState& state, const model::Configuration& configuration,
+                   const std::set<std::string>& restored) {
+  Earlier out{.steps = state.steps, .counts = {}, .products = {}};
+  for (const auto& analysis : configuration.analyses) {
+    auto& counts = out.counts.emplace_back();
+    const auto saved = state.analyses.find(analysis.name);
+    if (saved == state.analyses.end() || !restored.contains(analysis.name)) continue;
+    counts = saved->second.counts;
+    const auto& products = saved->second.products;
+    out.products.insert(out.products.end(), products.begin(), products.end());
+  }
+  return out;
+}
+
+void check_meshes(const SavedState& state, const model::Catalogue& catalogue,
+                  const std::set<std::string>& restored) {
+  for (const auto& [name, saved] : state.analyses) {
+    if (!restored.contains(name)) continue;
+    for (const auto& [mesh, was] : saved.meshes) {
+      const auto* now = catalogue.find_mesh(mesh);
+      if (now == nullptr || describe(*now) == was) continue;
+      base::fail(
+          ErrorCode::Configuration,
+          "analysis '{}' cannot resume: the checkpoint is of a {} ('{}'), and this run has a "
+          "{}; resume on the same mesh, or give the analysis another name, so that it "
+          "starts from scratch",
+          name, was, mesh, describe(*now));
+    }
+  }
 }
 
 SuccessorState::SuccessorState(const fs::path& output, uint64_t run)
@@ -183,12 +310,16 @@ fs::path SuccessorState::next_folder() const { return root_ / (generation_ % 2 =
 
 std::optional<SavedState> SuccessorState::read() {
   std::optional<SavedState> newest;
-  for (const char* name : {"a", "b"}) {
-    std::error_code error;
-    if (!fs::exists(root_ / name / manifest_name, error)) continue;
-    auto state = read_manifest(root_ / name);
-    if (!newest || state.generation > newest->generation) newest = std::move(state);
-  }
+  std::optional<Error> damaged;
+  for (const char* name : {"a", "b"}) try {
+      std::error_code error;
+      if (!fs::exists(root_ / name / manifest_name, error)) continue;
+      auto state = read_manifest(root_ / name);
+      if (!newest || state.generation > newest->generation) newest = std::move(state);
+    } catch (const Error& e) {
+      damaged = e;
+    }
+  if (!newest && damaged) throw *damaged;
   generation_ = newest ? newest->generation : 0;
   return newest;
 }

@@ -6,24 +6,29 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "run/agenda.hpp"
 #include "run/chains.hpp"
+#include "run/summary.hpp"
 
 namespace pillion::run {
 
 struct SavedAnalysis {
   ScheduleState schedule{};
+  Counts counts{};       ///< in a checkpoint: since the run first began
   CostCounters costs{};  ///< counted so far by the sidecars that saved it
   int64_t over = 0;      ///< publications that sidecars had finished or lost
   int64_t earlier = 0;   ///< publications of earlier runs that the stages include
   int64_t missing = 0;   ///< publications lost in sidecars, before a migration
-  std::vector<stagehost::Product> products{};  ///< listed by the side that it leaves
+  std::map<std::string, std::string> meshes{};  ///< in a checkpoint: what they are, by name
+  std::vector<stagehost::Product> products{};   ///< listed by the side that saved it
 };
 
 struct SavedState {
@@ -31,6 +36,7 @@ struct SavedState {
   double time = 0;
   int64_t offset = 0;             ///< what was added to the program's steps
   int64_t generation = 0;         ///< of two states of one run, the larger is the newer
+  StepCounts steps{};             ///< in a checkpoint: since the run first began
   std::vector<std::string> runs;  ///< ids of the run that saved it and of the runs it continued
   std::map<std::string, SavedAnalysis> analyses;
 };
@@ -50,12 +56,36 @@ SavedState read_manifest(const std::filesystem::path& folder);
 /// whole. `sidecars_answer`: on this rank, if there are any. Throws the same error on every rank.
 /// [collective over the side]
 void begin_checkpoint(const Run& run, const std::filesystem::path& path, bool sidecars_answer);
-/// What it says of the first analyses of a run, as many as `analyses`.
-SavedState state_of(const Run& run, const Agenda& agenda, size_t analyses);
-/// Completes it, in its place. `failure`: why there is none, on this rank. Throws the same error on
-/// every rank. [collective over the side]
-void finish_checkpoint(const Run& run, const std::filesystem::path& path, const SavedState& state,
-                       const std::optional<Error>& failure);
+/// Adds what sidecars know of their analyses to a checkpoint that is being written. By their first
+/// rank, when all have saved their stages.
+void write_sidecars_part(const Run& run, const std::filesystem::path& written);
+/// The same in memory; nothing if sidecars have written none.
+std::optional<SavedState> read_sidecars_part(const std::filesystem::path& written);
+
+/// What the first simulation rank knows of a run for a checkpoint.
+struct CheckpointScope {
+  const Agenda& agenda;
+  size_t analyses = 0;  ///< the run's own, which come first
+  StepCounts steps;
+  std::vector<std::set<std::string>> fields{};  ///< by analysis: what it needs
+};
+/// What the checkpoint says. `sidecars` is their part.
+SavedState state_of(const Run& run, const CheckpointScope& scope,
+                    const std::optional<SavedState>& sidecars);
+/// Completes it, in its place. `scope` is asked on the first rank alone. Throws the same error on every rank. [collective over the side]
+void finish_checkpoint(const Run& run, const std::filesystem::path& path,
+                       const std::function<CheckpointScope()>& scope);
+
+/// Where a checkpoint is: at its place, or beside it, where a run left it that was killed while it
+/// replaced one.
+std::filesystem::path find_checkpoint(const std::filesystem::path& path);
+/// What a run that resumes from a state takes over, of the analyses in `restored`.
+Earlier earlier_in(const SavedState& state, const model::Configuration& configuration,
+                   const std::set<std::string>& restored);
+/// Throws ErrorCode::Configuration if an analysis in `restored` used another mesh than the
+/// configuration has.
+void check_meshes(const SavedState& state, const model::Catalogue& catalogue,
+                  const std::set<std::string>& restored);
 
 /// The state that sidecars of another job leave for their successors, in the output folder: two
 /// folders that are written in turn, so that one is complete whenever the sidecars die.
@@ -64,7 +94,8 @@ class SuccessorState {
   /// `run` tells runs apart that share an output folder.
   SuccessorState(const std::filesystem::path& output, uint64_t run);
 
-  /// The newest complete state, which is in folder(); nothing if there is none.
+  /// The newest complete state, which is in folder(); nothing if there is none. One that is damaged
+  /// does not hide the other. Throws the error of one if none can be read.
   [[nodiscard]] std::optional<SavedState> read();
   [[nodiscard]] std::filesystem::path folder() const;
   /// Where the next state is written.

@@ -10,8 +10,6 @@
 
 namespace pillion::run {
 
-namespace {
-
 AnalysisSummary summary_of(const CostCounters& costs, const std::string& disabled) {
   const auto lone = [](double value) { return SumMax{value, value}; };
   return {.ranks = 1,
@@ -27,6 +25,39 @@ AnalysisSummary summary_of(const CostCounters& costs, const std::string& disable
           .lost = costs.lost,
           .disabled = disabled};
 }
+
+// What the simulation has published and no sidecar of another job accounts for is lost: one that
+// died may have spoilt its own counts before.
+Counts counts_of(const model::Configuration& configuration, size_t analysis,
+                 const AnalysisSummary& here, const AnalysisSummary& there) {
+  const bool in_sidecars = configuration.analyses[analysis].in_sidecars();
+  const bool is_known = in_sidecars && there.ranks > 0;
+  const Counts& who = is_known ? there.first : here.first;
+  int64_t lost = there.ranks > 0 ? there.lost : here.lost;
+  if (is_known && configuration.sidecars.job == model::Job::Separate)
+    lost = std::max(lost,
+                    here.first.publications + here.first.dropped - who.publications - who.dropped);
+  // A simulation rank knows what it has handed on; what became of it, sidecars would have to tell.
+  const int64_t there_alone =
+      who.publications - (in_sidecars && !is_known ? lost + here.first.here : 0);
+  return {.publications = there_alone + here.first.here,
+          .here = here.first.here,
+          .skipped = here.first.skipped,
+          .dropped = who.dropped,
+          .withdrawn = here.first.withdrawn,
+          .coarsened = here.first.coarsened,
+          .spilled = here.spilled,
+          .thinned = here.first.thinned,
+          .lost = lost};
+}
+
+bool lists(const std::vector<stagehost::Product>& products, const stagehost::Product& product) {
+  return std::any_of(products.begin(), products.end(), [&](const stagehost::Product& p) {
+    return p.analysis == product.analysis && p.name == product.name;
+  });
+}
+
+namespace {
 
 void join(SumMax& to, const SumMax& later) {
   to.sum += later.sum;

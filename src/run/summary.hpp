@@ -20,18 +20,16 @@ namespace pillion::run {
 /// What the simulation alone knows of the run.
 struct Outcome {
   double started = 0;  ///< calendar seconds
-  int64_t first_step = 0;
+  StepCounts counts;   ///< since the run first began
   int64_t last_step = 0;
-  int64_t steps = 0;
-  int64_t publications = 0;
-  int64_t skipped = 0;
   int64_t restarts = 0;  ///< of sidecars
   double time = 0;
   size_t budget = 0;
-  size_t peak = 0;            ///< bytes of staging memory that this rank used
-  int64_t in_place = 0;       ///< bytes of this rank that sidecars read where they were
-  int64_t direct = 0;         ///< bytes of this rank that went at once where stages wanted them
-  int64_t thread_level = -1;  ///< of MPI, as comm::thread_level has it
+  size_t peak = 0;              ///< bytes of staging memory that this rank used
+  int64_t in_place = 0;         ///< bytes of this rank that sidecars read where they were
+  int64_t direct = 0;           ///< bytes of this rank that went at once where stages wanted them
+  int64_t thread_level = -1;    ///< of MPI, as comm::thread_level has it
+  bool is_provisional = false;  ///< sidecars had not finished, and may write products after this
 };
 
 /// Of a number of each rank.
@@ -86,6 +84,18 @@ struct Summary {
     return std::tuple{&S::simulation, &S::sidecars, &S::products, &S::warnings, &S::remarks};
   }
 };
+
+/// The costs of an analysis on one rank.
+AnalysisSummary summary_of(const CostCounters& costs, const std::string& disabled);
+
+/// What became of the publications of an analysis in this execution, by what both sides know.
+/// Without sidecars there, what the simulation has handed on and not counted as lost is taken to be
+/// worked on.
+Counts counts_of(const model::Configuration& configuration, size_t analysis,
+                 const AnalysisSummary& here, const AnalysisSummary& there);
+
+/// Whether a list has a product of that name, perhaps with another last file.
+bool lists(const std::vector<stagehost::Product>& products, const stagehost::Product& product);
 
 /// What one rank knows. On sidecars the outcome is ignored, but for what it says of memory.
 Summary summary_of(const Run& run, const Outcome& outcome);

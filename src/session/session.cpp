@@ -72,7 +72,9 @@ run::RunSpec agree_on_spec(const comm::Communicator& world, int leader, const st
                       .test_overrides = run::read_test_overrides(),
                       .run = new_run(),
                       .produced = {},
-                      .declared = {}};
+                      .declared = {},
+                      .earlier = {},
+                      .awaits_sidecars = std::getenv("PILLION_AWAIT_SIDECARS") != nullptr};
     take_environment(mine);
     try {
       mine.text = products::read_yaml_file(mine.file);
@@ -295,6 +297,10 @@ void Session::make_side() {
   run::Chains migrating = make_movable(chains);
   std::set<std::string> saved;
   const run::SavedState state = read_restart(saved);
+  together(run_.world, [&] {
+    spec_.earlier = run::earlier_in(state, run_.configuration, saved);
+    run_.earlier = spec_.earlier;
+  });
   restore(chains, run::half_of(run_), saved);
   if (run::may_migrate(run_)) restore(migrating, run::Half::Behind, saved);
   take_folder(state);
@@ -312,6 +318,7 @@ void Session::make_side() {
       if (run::may_migrate(run_)) sidecar_->set_migratable(spec_.produced);
     } else {
       link.layout_requests = std::move(layout_requests);
+      link.awaits_sidecars = spec_.awaits_sidecars;
       auto supervisor = make_launcher(link);
       simulation_ = std::make_unique<simulation::Simulation>(
           run_,
@@ -377,28 +384,64 @@ void Session::restore(run::Chains& chains, run::Half half, const std::set<std::s
   together(run_.world, [&] { comm::rethrow(failure); });
 }
 
+namespace {
+
+/// What one rank finds of a checkpoint for all.
+struct FoundCheckpoint {
+  std::string folder, text;
+  std::set<std::string> saved;
+  bool was_aside = false;
+
+  static constexpr auto members() {
+    return std::tuple{&FoundCheckpoint::folder, &FoundCheckpoint::text, &FoundCheckpoint::saved,
+                      &FoundCheckpoint::was_aside};
+  }
+};
+
+/// A checkpoint that was left beside its place comes back there, and is read where it is if that
+/// fails, as in a folder that is not the user's.
+FoundCheckpoint find(const std::filesystem::path& folder) {
+  FoundCheckpoint found;
+  found.was_aside = run::find_checkpoint(folder) != folder;
+  if (found.was_aside) try {
+      products::recover_folder(folder, run::manifest_name);
+    } catch (const Error&) {}
+  found.folder = run::find_checkpoint(folder).string();
+  return found;
+}
+
+}  // namespace
+
+// Its folder is the one that all ranks, and sidecars of other jobs, read from here on.
 run::SavedState Session::read_restart(std::set<std::string>& saved) {
   if (run_.configuration.restart.empty()) return {};
   const auto bytes = comm::broadcast_made(run_.world, 0, [&] {
-    const std::filesystem::path folder = run_.configuration.restart;
-    const auto text = products::read_yaml_file(folder / run::manifest_name);
-    base::ByteWriter found;
-    found.put(text);
-    for (const auto& [name, analysis] : run::parse_manifest(text, run::manifest_name).analyses)
-      if (std::filesystem::is_directory(folder / name)) found.put(name);
-    return found.take();
+    auto found = find(run_.configuration.restart);
+    found.text = products::read_yaml_file(std::filesystem::path(found.folder) / run::manifest_name);
+    const auto state = run::parse_manifest(found.text, run::manifest_name);
+    for (const auto& [name, analysis] : state.analyses)
+      if (std::filesystem::is_directory(std::filesystem::path(found.folder) / name))
+        found.saved.insert(name);
+    run::check_meshes(state, run_.configuration.catalogue, found.saved);
+    return base::to_bytes(found);
   });
   run::SavedState state;
   together(run_.world, [&] {
-    const std::filesystem::path folder = run_.configuration.restart;
-    base::ByteReader in(bytes);
-    const auto text = in.get<std::string>();
-    while (!in.done()) saved.insert(in.get<std::string>());
+    const auto asked = run_.configuration.restart;
+    const auto found = base::from_bytes<FoundCheckpoint>(bytes);
+    if (found.was_aside)
+      run_.warn(fmt::format(
+          "the checkpoint '{}' was not at its place, for a run was killed while it replaced an "
+          "older one; resuming from '{}', which is whole",
+          asked, found.folder));
+    saved = found.saved;
+    run_.configuration.restart = spec_.restart = found.folder;
+    state = run::parse_manifest(
+        found.text, (std::filesystem::path(found.folder) / run::manifest_name).string());
     for (const auto& analysis : run_.configuration.analyses)
       if (!saved.contains(analysis.name))
         run_.warn(fmt::format("analysis '{}' is not in the checkpoint '{}' and starts from scratch",
-                              analysis.name, folder.string()));
-    state = run::parse_manifest(text, (folder / run::manifest_name).string());
+                              analysis.name, asked));
   });
   return state;
 }

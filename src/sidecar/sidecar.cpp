@@ -82,10 +82,7 @@ Sidecar::Event Sidecar::carry_out(const policy::SidecarAction& action) {
             return next;
           },
           [&](const policy::CountDropped& a) { return count_dropped(a), Event(); },
-          [&](const policy::SaveCheckpoint&) {
-            message_.failure = save(message_.header.path, true);
-            return Event();
-          },
+          [&](const policy::SaveCheckpoint&) { return save_checkpoint(), Event(); },
           [&](const policy::RestoreMigrated& a) { return restore_migrated(a.analysis); },
           [&](const policy::SaveForMigration& a) { return save_for_migration(a.analysis); },
           [&](const policy::FinishFailed& a) { return finish_failed(a.analysis), Event(); },
@@ -178,11 +175,14 @@ layout::Received mesh_for(const layout::Received& all, const std::set<std::strin
 
 }  // namespace
 
+int64_t Sidecar::missing_here(size_t analysis) const {
+  return run_.accounts[analysis].lost + run_.accounts[analysis].dropped;
+}
+
 run::Gaps Sidecar::gaps_of(size_t analysis, const Due& due) const {
-  const auto& account = run_.accounts[analysis];
   return {.skipped = due.skipped,
           .coarsened = due.coarsened,
-          .lost = account.lost + account.dropped + due.lost};
+          .lost = run_.earlier.of(analysis).missing() + missing_here(analysis) + due.lost};
 }
 
 Due Sidecar::due_of(size_t analysis) const {
@@ -245,6 +245,19 @@ std::string Sidecar::save(const std::string& path, bool durable) const {
   }
 }
 
+// What an attached job has counted is not the run's.
+void Sidecar::save_checkpoint() {
+  message_.failure = save(message_.header.path, true);
+  if (!message_.failure.empty() || policy_.role() == policy::SidecarRole::AttachedJob) return;
+  try {
+    comm::together(run_.side, [&] {
+      if (run_.side.rank() == 0) run::write_sidecars_part(run_, message_.header.path);
+    });
+  } catch (const Error& e) {
+    message_.failure = e.what();
+  }
+}
+
 Sidecar::Event Sidecar::restore_migrated(size_t a) {
   try {
     chains_[a] = run::restore_migrated(run_, a, *produced_, message_.header.path).chain;
@@ -258,7 +271,7 @@ Sidecar::Event Sidecar::restore_migrated(size_t a) {
 // The simulation looks for the saved state; without it the analysis stays here.
 Sidecar::Event Sidecar::save_for_migration(size_t a) {
   try {
-    run::save_for_migration(run_, *chains_[a], a, message_.header.path, gaps_of(a, due_of(a)).lost);
+    run::save_for_migration(run_, *chains_[a], a, message_.header.path, missing_here(a));
     chains_[a].reset();
     return policy::MigrationEnded{a, false};
   } catch (const Error& e) {

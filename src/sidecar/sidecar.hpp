@@ -46,10 +46,13 @@ class Sidecar {
   void count_dropped(const policy::CountDropped& dropped);
   Event restore_migrated(size_t analysis);
   Event save_for_migration(size_t analysis);
+  void save_checkpoint();
   void finish_failed(size_t analysis);
   void finish_analyses(bool has_header);
   void acknowledge();
   void take_units(const transport::PublicationHeader& header);
+  /// Publications that these sidecars, and those of this execution before them, lost or dropped.
+  [[nodiscard]] int64_t missing_here(size_t analysis) const;
   [[nodiscard]] run::Gaps gaps_of(size_t analysis, const transport::Due& due) const;
   [[nodiscard]] transport::Due due_of(size_t analysis) const;
 

@@ -36,6 +36,7 @@ void SidecarJob::configure() {
   run_.configuration = spec_.configuration(0);
   run_.sink = stagehost::Sink(run_.configuration.output);
   run_.declared = spec_.declared;
+  if (!is_attached_job()) run_.earlier = spec_.earlier;
   if (is_attached_job()) read_attached_file();
   else if (run_.configuration.sidecars.job != model::Job::Separate)
     base::fail(ErrorCode::Placement,

@@ -17,21 +17,31 @@ using transport::MessageKind;
 
 namespace {
 
-/// Throws unless sidecars have saved their part of a checkpoint.
-void expect_saved(const Publisher& publisher, const Subscribers& subscribers, bool answered) {
+/// Why sidecars have not saved their part of a checkpoint; nothing if they have.
+std::optional<Error> unsaved(const Publisher& publisher, const Subscribers& subscribers,
+                             bool answered) {
+  if (!answered && subscribers.have_failed())
+    return Error(ErrorCode::State,
+                 "no checkpoint was made: sidecars have ended early: " + subscribers.why());
+  if (!answered && !publisher.sender().is_served())
+    return Error(ErrorCode::State,
+                 "no checkpoint was made: no sidecars are attached that could save their part; "
+                 "start them with `pillion-attach`, and make the checkpoint again");
   if (!answered)
-    base::fail(ErrorCode::State, "no checkpoint was made: sidecars {}",
-               subscribers.have_failed() ? "have ended early: " + subscribers.why()
-                                         : "did not save their state within the deadline");
-  if (const auto failure = publisher.sender().failure(); !failure.empty())
-    base::fail(ErrorCode::File, "sidecars could not save their state: {}", failure);
+    return Error(ErrorCode::State,
+                 "no checkpoint was made: sidecars did not save their state within the deadline");
+  const auto failure = publisher.sender().failure();
+  if (failure.empty()) return {};
+  return Error(ErrorCode::File, "sidecars could not save their state: " + failure);
 }
 
 }  // namespace
 
 // What takes memory comes before the ranks agree to begin, or fails on all of them where they meet
-// next. Sidecars take a message from all ranks or from none, so one that is under way is sent.
+// next. Sidecars take a message from all ranks or from none, so one that is under way is sent. In a
+// run that could not start there is nothing to save, and an older checkpoint stays.
 void Simulation::checkpoint(const char* given) {
+  if (refused_) throw *refused_;
   const run::Stopwatch watch;
   const Visit visit(meetings_);
   meetings_.come_to(comm::CallKind::Checkpoint, run_.patience);
@@ -63,18 +73,31 @@ void Simulation::checkpoint(const char* given) {
       const auto late = comm::failure_of([&] { answered_ = publisher_->await_all(); });
       if (!failure) failure = late;
     } else if (std::holds_alternative<policy::FinishCheckpoint>(action)) {
-      run::SavedState state;
       comm::together(run_.side, [&] {
         comm::rethrow(failure);
-        if (publisher_) expect_saved(*publisher_, subscribers_, answered_);
-        state = run::state_of(run_, agenda_, policy_.own_analyses());
+        if (!publisher_) return;
+        if (const auto error = unsaved(*publisher_, subscribers_, answered_)) throw *error;
       });
-      run::finish_checkpoint(run_, path, state, {});
+      agree_on_spilled();
+      run::finish_checkpoint(run_, path, [this] { return checkpoint_scope(); });
     } else {
       carry_out({action});
     }
   }
   watch.end(run_.timeline, "checkpoint", "checkpoint", agenda_.last_step());
+}
+
+// Each rank has counted what it sent to disk itself, and the checkpoint holds one number of all.
+// They take it over, since more is added to that number in a run that continues here, too.
+void Simulation::agree_on_spilled() {
+  for (size_t a = 0; a < policy_.own_analyses(); ++a)
+    run_.accounts[a].spilled = run_.side.reduced(run_.accounts[a].spilled, comm::Operation::Max);
+}
+
+run::CheckpointScope Simulation::checkpoint_scope() const {
+  run::CheckpointScope scope{agenda_, policy_.own_analyses(), step_counts(), {}};
+  for (size_t a = 0; a < scope.analyses; ++a) scope.fields.push_back(stages_.needed_by(a));
+  return scope;
 }
 
 // Reductions under way end before anything that every rank does together. Each ends on all ranks,
@@ -158,6 +181,7 @@ void Simulation::end_with_sidecars() {
     } else if (std::holds_alternative<policy::Retire>(action)) {
       const auto found = subscribers_.retire();
       answer_.finished = found == Subscribers::Found::Finished;
+      is_provisional_ = found == Subscribers::Found::Live;
       if (refused_ || answer_.finished) continue;
       contain(nothing, [&] {
         run_.warn(
@@ -174,6 +198,7 @@ void Simulation::end_with_sidecars() {
       if (!subscribers_.end_job_at_finalize())
         contain(nothing, [&] { run_.warn(run::not_ended_by_session); });
     } else if (std::holds_alternative<policy::LeaveSidecars>(action)) {
+      is_provisional_ = true;
       contain(nothing, [&] {
         run_.warn(fmt::format(
             "sidecars had not finished when the simulation ended, within the deadline of {:.4g} "

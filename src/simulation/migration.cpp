@@ -110,8 +110,7 @@ void Migration::send(MessageKind kind, const MigratingAnalysis& migrating) {
   const size_t a = migrating.analysis;
   auto head = publisher_.header(kind, agenda_.last_step(), agenda_.last_time());
   head.path = migrating.folder.string();
-  head.due.push_back(
-      {static_cast<int32_t>(a), 0, agenda_.schedule_state(a).skipped, run_.accounts[a].coarsened});
+  head.due.push_back(run::due_of(run_, a));
   publisher_.send(head);
 }
 
@@ -181,11 +180,9 @@ AgreedEvent Migration::take_back(size_t a, int64_t step) {
   return Moved{a, false};
 }
 
-void Migration::add_gaps(size_t a, run::Gaps& gaps) const {
+int64_t Migration::missing(size_t a) const {
   const auto* found = migrating(a);
-  if (found == nullptr) return;
-  gaps.coarsened = run_.accounts[a].coarsened;
-  gaps.lost = found->missing;
+  return found == nullptr ? 0 : found->missing;
 }
 
 void Migration::measure(const std::vector<size_t>& due) {

@@ -41,8 +41,9 @@ class Migration {
   [[nodiscard]] stagehost::Chain* chain(size_t analysis) const;
   /// The stages behind the cut have run here, for so long.
   void ran(size_t analysis, double seconds) { migrating(analysis)->own = seconds; }
-  /// Publications of an analysis that are missing from its products.
-  void add_gaps(size_t analysis, run::Gaps& gaps) const;
+  /// Publications of an analysis that are missing from its products since it came back from
+  /// sidecars, which had counted them; those before the run was resumed are not among them.
+  [[nodiscard]] int64_t missing(size_t analysis) const;
   /// Contributes how the publication went for the analyses among `due` that do not withhold it.
   /// [collective, does not wait]
   void measure(const std::vector<size_t>& due);

@@ -142,8 +142,7 @@ void Publisher::publish(const policy::Publish& action, const StageOutputs& left,
   head.coarsening = action.level;
   for (const size_t a : due) {
     if (action.level > 0) ++run_.accounts[a].coarsened;
-    head.due.push_back({static_cast<int32_t>(a), 0, agenda_.schedule_state(a).skipped,
-                        run_.accounts[a].coarsened});
+    head.due.push_back(run::due_of(run_, a));
   }
   const int64_t before = sent_;
   try {
@@ -387,11 +386,18 @@ bool Publisher::wait(const policy::Wait& wait, const std::function<bool()>& hold
   while (!holds()) {
     subscribers_.tend();
     if (subscribers_.have_failed()) return false;
-    const bool unserved = wait.needs_server && !sender().is_served();
+    const bool unserved = wait.needs_server && !may_be_served();
     sender().wait(patience);
     if (unserved || base::monotonic_seconds() >= wait.deadline) return holds();
   }
   return true;
+}
+
+// Sidecars that are on their way come once: if they die, nothing says that others follow.
+bool Publisher::may_be_served() {
+  const bool is_served = sender().is_served();
+  was_served_ = was_served_ || is_served || sender().behind() < sent_;
+  return is_served || (link_.awaits_sidecars && !was_served_);
 }
 
 bool Publisher::await(const std::function<bool()>& holds) {
@@ -473,11 +479,10 @@ void Publisher::catch_up(int64_t messages, int64_t step, double time) {
 
 PublicationHeader Publisher::end_header() {
   auto head = header(MessageKind::End, agenda_.last_step(), agenda_.last_time());
-  for (size_t a = 0; a < run_.accounts.size(); ++a)
-    head.due.push_back({.analysis = static_cast<int32_t>(a),
-                        .unusable = run_.enabled(a) ? 0 : 1,
-                        .skipped = agenda_.schedule_state(a).skipped,
-                        .coarsened = run_.accounts[a].coarsened});
+  for (size_t a = 0; a < run_.accounts.size(); ++a) {
+    head.due.push_back(run::due_of(run_, a));
+    head.due.back().unusable = run_.enabled(a) ? 0 : 1;
+  }
   return head;
 }
 
@@ -537,7 +542,7 @@ void Publisher::drop_unseen(const base::Bytes& summary) {
   auto end = end_header();
   const auto lost = outstanding_.count(end.due.size(), sent_ - unseen);
   const auto dropped_unseen = dropped_.count(end.due.size(), sent_ - unseen);
-  for (size_t a = 0; a < lost.size(); ++a) end.due[a].lost = lost[a] + dropped_unseen[a];
+  for (size_t a = 0; a < lost.size(); ++a) end.due[a].lost += lost[a] + dropped_unseen[a];
   end.summary = summary;
   bool is_told = sender().end_at(last, bytes_of(dropped), bytes_of(end));
   end.summary.clear();

@@ -42,8 +42,9 @@ struct Link {
   std::unique_ptr<transport::Sender> sender;  ///< null if there are no sidecars
   run::LayoutRequests layout_requests;        ///< layouts that stages in sidecars want
   size_t budget = 0;                          ///< bytes in flight, of all ranks of the node
-  int64_t receive_limit = 0;  ///< bytes that all sidecars together may receive; 0 if they share
-  size_t spill_memory = 0;    ///< beside it, bytes on their way to the disk
+  int64_t receive_limit = 0;     ///< bytes that all sidecars together may receive; 0 if they share
+  size_t spill_memory = 0;       ///< beside it, bytes on their way to the disk
+  bool awaits_sidecars = false;  ///< those of another job are on their way
 };
 
 /// Analyses that were in messages which the run's own sidecars may not have finished.
@@ -172,6 +173,8 @@ class Publisher final : public policy::MessageBudget {
   [[nodiscard]] int64_t worked_by_attached() const;
   template <class Count>
   [[nodiscard]] int64_t least_of_attached(Count&& count) const;
+  /// Whether sidecars are there that may finish a message, or will be.
+  [[nodiscard]] bool may_be_served();
   bool wait(const policy::Wait& wait, const std::function<bool()>& holds, double patience);
   void send_on();
   void bill_stall(double seconds, const std::vector<size_t>& due, bool for_attached);
@@ -218,6 +221,7 @@ class Publisher final : public policy::MessageBudget {
   double attached_share_;                                   ///< of this rank's budget, for them
   int64_t largest_own_ = 0;  ///< bytes of the run's own analyses in a publication, at most so far
   size_t own_size_ = 0;      ///< of the last message with values for them; without others' if known
+  bool was_served_ = false;  ///< sidecars have been there
   double stall_for_attached_ = 0;
   size_t need_ = 0;  ///< bytes of the largest message of late, which becomes slowly forgotten
   int64_t in_place_ = 0;

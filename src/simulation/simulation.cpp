@@ -272,7 +272,7 @@ void Simulation::leave_out(const std::vector<size_t>& analyses, bool were_due) {
     ++run_.accounts[a].thinned;
     auto& state = agenda_.schedule_state(a);
     if (conditions_.is_checked(a)) state.fired = false;
-    if (were_due || !conditions_.is_checked(a)) ++state.skipped, ++run_.accounts[a].skipped;
+    if (were_due || !conditions_.is_checked(a)) ++run_.accounts[a].skipped;
     if (std::exchange(said_over_share_, true)) continue;
     contain(nothing, [&] {
       const auto& spec = run_.configuration.sidecars;
@@ -360,8 +360,7 @@ void Simulation::publish(int64_t step, double time) {
           continue;
         }
         is_skipped = true;
-        for (const size_t a : skip->analyses)
-          ++agenda_.schedule_state(a).skipped, ++run_.accounts[a].skipped;
+        for (const size_t a : skip->analyses) ++run_.accounts[a].skipped;
       }
     skipped_ += is_skipped && !is_published ? 1 : 0;
   });
@@ -541,23 +540,30 @@ void Simulation::begin_call() {
 
 void Simulation::tell() {
   run_.tell([&](run::Snapshot& snapshot) {
-    snapshot.publications = published_;
-    snapshot.skipped = skipped_;
+    const auto counts = step_counts();
+    snapshot.publications = counts.publications;
+    snapshot.skipped = counts.skipped;
     snapshot.restarts = subscribers_.restarts();
     if (publisher_) publisher_->describe(snapshot);
   });
 }
 
+run::StepCounts Simulation::step_counts() const {
+  const auto& earlier = run_.earlier.steps;
+  return {.first_step = earlier.steps > 0 ? earlier.first_step : first_step_,
+          .steps = earlier.steps + steps_,
+          .publications = earlier.publications + published_,
+          .skipped = earlier.skipped + skipped_};
+}
+
 run::Outcome Simulation::outcome() const {
   run::Outcome out{.started = run_.started,
-                   .first_step = first_step_,
+                   .counts = step_counts(),
                    .last_step = agenda_.last_step(),
-                   .steps = steps_,
-                   .publications = published_,
-                   .skipped = skipped_,
                    .restarts = subscribers_.restarts(),
                    .time = agenda_.last_time(),
-                   .thread_level = comm::thread_level()};
+                   .thread_level = comm::thread_level(),
+                   .is_provisional = is_provisional_};
   if (publisher_) publisher_->describe(out);
   return out;
 }

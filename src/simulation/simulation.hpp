@@ -81,6 +81,8 @@ class Simulation {
 
   [[nodiscard]] Progress progress() const;
   [[nodiscard]] run::Outcome outcome() const;
+  /// Of all executions of the run.
+  [[nodiscard]] run::StepCounts step_counts() const;
   /// What this rank knows for the report.
   [[nodiscard]] base::Bytes summary() const;
   /// Tells readers of the progress file how the run is doing.
@@ -142,6 +144,8 @@ class Simulation {
   void send_end();
   /// After sidecars have answered or the deadline has passed. [collective]
   void end_with_sidecars();
+  void agree_on_spilled();
+  [[nodiscard]] run::CheckpointScope checkpoint_scope() const;
   /// All waits until the next call end by one deadline.
   void begin_call();
 
@@ -162,6 +166,7 @@ class Simulation {
   bool ready_ = false;
   bool contained_ = false;  ///< a step failed on this rank
   bool has_sent_end_ = false;
+  bool is_provisional_ = false;  ///< sidecars continue after the end
   bool answered_ = false;  ///< sidecars did, when this rank last waited for all of them
   policy::SidecarsAnswered answer_;
   int64_t steps_ = 0;

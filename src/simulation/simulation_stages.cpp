@@ -31,9 +31,8 @@ std::optional<Error> SimulationStages::fill(size_t a, stagehost::Publication& le
 std::optional<Error> SimulationStages::run_front(size_t a, stagehost::Publication& left) {
   if (!front_[a]) return {};
   if (const auto failure = fill(a, left)) return failure;
-  const auto failure =
-      run::run_chain(run_, *front_[a], a, left, {.skipped = agenda_.schedule_state(a).skipped},
-                     &run::CostCounters::simulation_seconds);
+  const auto failure = run::run_chain(run_, *front_[a], a, left, gaps_in_front(a),
+                                      &run::CostCounters::simulation_seconds);
   if (failure) return failure;
   // A publication for sidecars is counted when it is sent.
   if (!run_.configuration.analyses[a].in_sidecars()) ++run_.accounts[a].publications;
@@ -46,7 +45,7 @@ std::optional<Error> SimulationStages::run_behind(size_t a, stagehost::Publicati
   const double waited = comm::seconds_waited();
   if (!front_[a])
     if (const auto failure = fill(a, left)) return failure;
-  const auto failure = run::run_chain(run_, *migration_->chain(a), a, left, gaps(a),
+  const auto failure = run::run_chain(run_, *migration_->chain(a), a, left, gaps_behind(a),
                                       &run::CostCounters::simulation_seconds);
   if (failure) return failure;
   auto& account = run_.accounts[a];
@@ -57,40 +56,45 @@ std::optional<Error> SimulationStages::run_behind(size_t a, stagehost::Publicati
   return {};
 }
 
-run::Gaps SimulationStages::gaps(size_t a) const {
-  run::Gaps missing{.skipped = agenda_.schedule_state(a).skipped,
-                    .coarsened = 0,
-                    .lost = run_.accounts[a].dropped};
-  if (migration_ != nullptr) migration_->add_gaps(a, missing);
-  return missing;
+// What sidecars lose later is in products of the stages here.
+run::Gaps SimulationStages::gaps_in_front(size_t a) const {
+  const auto counts = run_.counts(a);
+  if (run_.configuration.analyses[a].in_sidecars())
+    return {.skipped = counts.skipped, .lost = counts.withdrawn};
+  return {.skipped = counts.skipped, .coarsened = counts.coarsened, .lost = counts.missing()};
+}
+
+// Sidecars have counted what they lost of it, and dropped, and told when it came back.
+run::Gaps SimulationStages::gaps_behind(size_t a) const {
+  const auto counts = run_.counts(a);
+  return {
+      .skipped = counts.skipped,
+      .coarsened = counts.coarsened,
+      .lost = run_.earlier.of(a).missing() + run_.accounts[a].withdrawn + migration_->missing(a)};
 }
 
 void SimulationStages::finish(size_t a) {
-  run::Gaps missing;
+  stagehost::Chain* const behind = migration_ == nullptr ? nullptr : migration_->chain(a);
+  run::Gaps missing, missing_behind;
   comm::together(run_.side, [&] {
-    missing = gaps(a);
+    missing = gaps_in_front(a);
     missing.disabled = run_.disabled[a];
+    if (behind == nullptr) return;
+    missing_behind = gaps_behind(a);
+    missing_behind.disabled = run_.disabled[a];
   });
-  const auto end = [&](stagehost::Chain* chain) {
+  const auto end = [&](stagehost::Chain* chain, const run::Gaps& gaps) {
     if (chain != nullptr)
-      run::finish_chain(run_, *chain, a, agenda_.last_step(), agenda_.last_time(), missing,
+      run::finish_chain(run_, *chain, a, agenda_.last_step(), agenda_.last_time(), gaps,
                         &run::CostCounters::simulation_seconds);
   };
-  end(front_[a].get());
-  if (migration_ != nullptr) end(migration_->chain(a));
+  end(front_[a].get(), missing);
+  end(behind, missing_behind);
 }
 
 void SimulationStages::finish() {
-  std::vector<run::Gaps> missing;
-  comm::together(run_.side, [&] {
-    for (size_t a = 0; a < front_.size(); ++a) missing.push_back(gaps(a));
-  });
-  const auto end = [&](run::Chains& chains) {
-    run::finish_chains(run_, chains, agenda_.last_step(), agenda_.last_time(), missing,
-                       &run::CostCounters::simulation_seconds);
-  };
-  end(front_);
-  if (migration_ != nullptr) end(migration_->chains());
+  for (size_t a = 0; a < front_.size(); ++a)
+    if (run_.enabled(a)) finish(a);
 }
 
 void SimulationStages::save(const std::filesystem::path& folder) const {

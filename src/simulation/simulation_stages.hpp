@@ -48,7 +48,8 @@ class SimulationStages {
   void set_units(const std::string& name, const std::string& units);
 
  private:
-  [[nodiscard]] run::Gaps gaps(size_t analysis) const;
+  [[nodiscard]] run::Gaps gaps_in_front(size_t analysis) const;
+  [[nodiscard]] run::Gaps gaps_behind(size_t analysis) const;
   std::optional<Error> fill(size_t analysis, stagehost::Publication& left) const;
 
   run::Run& run_;

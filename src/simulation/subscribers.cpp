@@ -7,7 +7,7 @@
 #include "base/clock.hpp"
 #include "node/segment.hpp"
 #include "policy/losses.hpp"
-#include "products/table.hpp"
+#include "products/table_head.hpp"
 #include "run/attached_job.hpp"
 #include "run/report.hpp"
 #include "run/run.hpp"
@@ -33,6 +33,21 @@ void count_unwritten(run::Run& run, size_t own, const run::SavedState& saved) {
     if (found.in_series) written = *found.in_series - known->second.earlier;
     else if (found.any) written = known->second.costs.publications;
     account.lost = policy::lost_at_end({.published = account.publications, .written = written});
+  }
+}
+
+// The report then counts what the heads of tables, which sidecars wrote, do not know of.
+void correct_heads(const run::Run& run, size_t own) {
+  for (size_t a = 0; a < own; ++a) {
+    const auto& analysis = run.configuration.analyses[a];
+    if (!analysis.in_sidecars()) continue;
+    auto counts = run.earlier.of(a);
+    add(counts, run::counts_of(run.configuration, a, run::summary_of(run.accounts[a], {}), {}));
+    products::correct_heads(std::filesystem::path(run.configuration.output) / analysis.name,
+                            {.published = counts.publications + counts.missing(),
+                             .skipped = counts.skipped,
+                             .coarsened = counts.coarsened,
+                             .lost = counts.missing()});
   }
 }
 
@@ -140,6 +155,7 @@ Subscribers::Found Subscribers::retire() {
     try {
       if (const auto saved = saved_state.read())
         count_unwritten(run_, policy_.own_analyses(), *saved);
+      correct_heads(run_, policy_.own_analyses());
     } catch (const std::exception& e) {
       try {
         run_.warn(fmt::format("lost publications are counted roughly: {}", e.what()));

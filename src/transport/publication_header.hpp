@@ -37,7 +37,9 @@ struct Due {
   int32_t unusable = 0;   ///< 1 if this rank cannot give what it needs; at the end, if disabled
   int64_t skipped = 0;    ///< publications of it that were skipped so far
   int64_t coarsened = 0;  ///< that were made coarser so far
-  int64_t lost = 0;       ///< at the end: that this rank published, but no sidecar could see
+  /// That the simulation withdrew so far; at the end, also publications of this rank that no
+  /// sidecar could see.
+  int64_t lost = 0;
 };
 
 struct PublicationHeader {

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Bad input is refused before the first step: one clear error, the same on every rank, no hang."""
 
+import os
+import sys
+
 import pytest
+from conftest import mpirun
 from faults import GRID, drive, one_error
 
 ANALYSIS = "analyses: {a: {stages: [{trouble: {}}]}}\n"
@@ -114,3 +118,97 @@ def test_budget_too_small_for_one_publication(build, tmp_path):
     config = GRID + "sidecars: {ranks: 1, memory: 100 B}\n" + ANALYSIS
     process = drive(build, tmp_path, config, 3)
     assert process.stdout.count("raise it") == 2, process.stdout
+
+
+STATISTICS = "analyses: {a: {stages: [{statistics: {fields: [density]}}]}}\n"
+CHECKPOINT = """
+import sys
+import numpy as np, pillion
+with pillion.open("run.yaml") as session:
+    if sys.argv[1] == "shared":
+        session.share("density", np.ones((8, 4)), lo=(0, 0))
+    for act in (lambda: session.step(1, 1.0), lambda: session.checkpoint("state")):
+        try:
+            act()
+        except pillion.Error as error:
+            print(error)
+"""
+
+
+def checkpoint(build, folder, config: str, shared: str) -> list[str]:
+    (folder / "run.yaml").write_text(config)
+    env = os.environ | {"PYTHONPATH": str(build / "python")}
+    return mpirun(1, sys.executable, "-c", CHECKPOINT, shared, env=env, cwd=folder).stdout.split(
+        "\n"
+    )[:-1]
+
+
+def test_a_refused_run_makes_no_checkpoint(build, tmp_path):
+    """And an older one stays."""
+    assert checkpoint(build, tmp_path, GRID + STATISTICS, "shared") == []
+    manifest = (tmp_path / "state/manifest.yaml").read_text()
+    said = checkpoint(build, tmp_path, GRID + STATISTICS, "unshared")
+    assert len(said) == 2 and said[0] == said[1], said
+    assert "no rank shares it" in said[0]
+    assert (tmp_path / "state/manifest.yaml").read_text() == manifest
+
+
+def test_a_checkpoint_without_sidecars_says_that_none_are_there(build, tmp_path):
+    config = GRID + STATISTICS + "\nsidecars: {job: separate, memory: 1 MiB, deadline: 60 s}\n"
+    (said,) = checkpoint(build, tmp_path, config, "shared")
+    assert "no sidecars are attached" in said and "deadline" not in said
+
+
+def test_no_checkpoint_takes_the_place_of_other_files(build, tmp_path):
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state/precious").touch()
+    (said,) = checkpoint(build, tmp_path, GRID + STATISTICS, "shared")
+    assert "which is not a checkpoint" in said
+    assert [path.name for path in (tmp_path / "state").iterdir()] == ["precious"]
+
+
+MESH = """
+output: out
+parameters: {n: 8}
+SIDECARS
+meshes: {line: {kind: uniform, cells: [$n, 2]}, other: {kind: uniform, cells: [$n]}}
+fields: {t: {mesh: line, type: float64}, u: {mesh: other, type: float64}}
+analyses: {a: {every: 1 steps, stages: [time_average: {fields: [t], output_every: 1}]}}
+"""
+OTHER_MESH = """
+import sys
+import numpy as np, pillion
+cells, restart = int(sys.argv[1]), sys.argv[2]
+try:
+    session = pillion.open("run.yaml", parameters={"n": cells}, restart=restart)
+except pillion.Error as error:
+    print(error)
+    raise SystemExit
+with session:
+    if session.serve():
+        raise SystemExit
+    session.share("t", np.ones((cells, 2)), lo=(0, 0))
+    for step in range(2) if not restart else range(2, 4):
+        session.step(step, 0.1 * step)
+    if not restart:
+        session.checkpoint("saved")
+"""
+
+
+@pytest.mark.parametrize("sidecars", [0, 1])
+def test_a_checkpoint_of_another_mesh_is_refused(build, tmp_path, sidecars):
+    """When the session opens, on every rank, and with both sizes."""
+    text = MESH.replace("SIDECARS", "sidecars: {ranks: 1}" if sidecars else "")
+    (tmp_path / "run.yaml").write_text(text)
+    env = os.environ | {"PYTHONPATH": str(build / "python")}
+
+    def run(cells: int, restart: str) -> list[str]:
+        words = [sys.executable, "-c", OTHER_MESH, cells, restart]
+        return mpirun(1 + sidecars, *words, env=env, cwd=tmp_path).stdout.splitlines()
+
+    assert run(8, "") == []
+    lines = run(16, "saved")
+    assert len(lines) == 1 + sidecars and len(set(lines)) == 1, lines
+    assert "the checkpoint is of a uniform mesh of 8 x 2 cells ('line')" in lines[0]
+    assert "this run has a uniform mesh of 16 x 2 cells" in lines[0]
+    assert run(8, "saved") == []

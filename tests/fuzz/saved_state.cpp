@@ -33,6 +33,8 @@ std::string good_manifest() {
   auto& sums = state.analyses["sums"];
   sums.schedule.reached = 40;
   sums.schedule.fired = true;
+  sums.counts.lost = 2;
+  sums.meshes["m"] = "uniform mesh of 8 cells";
   sums.over = 3;
   sums.products = {{"sums", "statistics", "t", "sums/t.csv", "Title", 1}};
   const auto text = run::format_manifest(state);

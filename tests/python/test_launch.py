@@ -58,6 +58,9 @@ def test_what_a_batch_job_has_set_aside_is_used():
 
 def test_what_the_library_is_told():
     assert plan(TWO).environment == {"PILLION_CONFIGURATION": "run.yaml"}
+    told = plan(SEPARATE).environment
+    assert told == {"PILLION_CONFIGURATION": "run.yaml", "PILLION_AWAIT_SIDECARS": "1"}
+    assert "PILLION_AWAIT_SIDECARS" not in plan(SEPARATE, sidecars=0).environment
     made = plan(TWO, sidecars=3, settings={"n": "64", "output": "a b"})
     assert made.environment["PILLION_SET"] == "n=64\noutput=a b"
     assert made.environment["PILLION_OVERRIDE"] == "sidecars.ranks=3"

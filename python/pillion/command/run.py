@@ -33,7 +33,8 @@ The program's output passes through untouched; messages of this command go to st
 Ctrl-C and SIGTERM are forwarded once; a second one kills.
 
 Exit status: that of the program; 1 if CONFIG is refused or nothing could be started. With --strict
-it is 3 if the program ends well, but an analysis was disabled or there is no report."""
+it is 3 if the program ends well, but an analysis was disabled or has lost all of its publications,
+or there is no report."""
 
 _DISABLED = 3
 
@@ -64,7 +65,9 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     add("--sidecar-program", metavar="PROGRAM", help="what sidecar ranks run, with its arguments")
     add("--dry-run", action="store_true", help="print what would be started, for a shell")
     add(
-        "--strict", action="store_true", help="fail if an analysis is disabled, or without a report"
+        "--strict",
+        action="store_true",
+        help="fail if an analysis is disabled or has lost everything, or without a report",
     )
     add("--no-check", action="store_true", help="start without checking CONFIG first")
 

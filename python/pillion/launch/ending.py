@@ -52,6 +52,11 @@ def faults(run: Run | None, view: View | None) -> list[str]:
     if run is None:
         return ["there is no report of the run" if view else "the program opened no session"]
     found = [f"analysis {a.name} was disabled: {a.disabled}" for a in run.analyses if a.disabled]
+    found += [
+        f"analysis {a.name} has lost all of its {count(a.lost + a.dropped)} publications"
+        for a in run.analyses
+        if a.publications == 0 and a.lost + a.dropped > 0 and not a.disabled
+    ]
     if view is not None and view.failure:
         found.append(f"the session ended early: {view.failure}")
     return found
@@ -66,9 +71,13 @@ def _headline(run: Run, name: str, status: int, signalled: int | None) -> Text:
         text.append(f" was asked to stop by {signal.Signals(signalled).name}", "yellow")
     elif status:
         text.append(f" ended with {status_text(status)}", "red")
-    text.append(f"  {count(int(facts['steps']))} steps in {seconds(run.seconds)}")
-    text.append(f", {count(int(facts['publications']))} publications")
-    skipped = int(facts["skipped"])
+    earlier = facts.get("earlier", {})
+    steps, publications, skipped = (
+        int(facts[name]) - int(earlier.get(name, 0))
+        for name in ("steps", "publications", "skipped")
+    )
+    text.append(f"  {count(steps)} steps in {seconds(run.seconds)}")
+    text.append(f", {count(publications)} publications")
     return text.append(f", {count(skipped)} skipped", "yellow") if skipped else text
 
 

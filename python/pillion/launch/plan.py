@@ -123,7 +123,7 @@ def make_plan(wishes: Wishes, wanted: Wanted, facts: Facts, attach: str) -> Plan
     ranks = wishes.ranks or max(1, (facts.tasks or 1) - sidecars - others)
     parts = _with_sidecars(wishes, ranks, within)
     total = sum(part.ranks or 0 for part in parts)
-    environment = _environment(wishes, wanted)
+    environment = _environment(wishes, wanted, separate and sidecars > 0)
     options = wishes.launcher_options
     pinned = not separate and not any(_PINNING.match(option) for option in options)
     first = _line(facts, parts, options, list(environment), pinned)
@@ -151,7 +151,9 @@ def _with_sidecars(wishes: Wishes, ranks: int, within: int) -> list[Part]:
     return [*parts, Part(last.words, (last.ranks or 0) + within)]
 
 
-def _environment(wishes: Wishes, wanted: Wanted) -> dict[str, str]:
+def _environment(wishes: Wishes, wanted: Wanted, comes: bool) -> dict[str, str]:
+    """`comes`: sidecars of another job are started too, and may come after a short simulation."""
+
     def lines(entries: Mapping[str, str]) -> str:
         return "\n".join(f"{name}={value}" for name, value in entries.items())
 
@@ -161,6 +163,8 @@ def _environment(wishes: Wishes, wanted: Wanted) -> dict[str, str]:
     overrides = {**wishes.overrides, **overrides_for(wanted, wishes.sidecars)}
     if overrides:
         out["PILLION_OVERRIDE"] = lines(overrides)
+    if comes:
+        out["PILLION_AWAIT_SIDECARS"] = "1"
     return {**out, **wishes.environment}
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pillion.errors import Error
+from pillion.report.completion import publications_in, state_of_sidecars
 from pillion.report.timeline import Files, timeline_files
 from pillion.run_files import AnalysisRecord, Owner, read_document, record_of
 
@@ -85,6 +86,11 @@ class Run:
     is_finished: bool = True  # else it has written no report, and much is None
 
     @property
+    def is_provisional(self) -> bool:
+        """Whether sidecars had not finished when it was written."""
+        return bool(self.facts.get("provisional", False))
+
+    @property
     def seconds(self) -> float:
         return float(self.facts["seconds"])
 
@@ -100,8 +106,26 @@ class Run:
 
 
 def read_run(folder: Path) -> Run:
-    """Reads report.json of an output folder; raises Error if it is missing or incomplete."""
-    return _read(folder, folder / "report.json", "")
+    """Reads report.json of an output folder; raises Error if it is missing or incomplete.
+
+    A provisional report, which sidecars were to complete, is completed here once they have ended.
+    """
+    run = _read(folder, folder / "report.json", "")
+    return _completed(run) if run.is_provisional else run
+
+
+def _completed(run: Run) -> Run:
+    def counted(analysis: Analysis) -> Analysis:
+        if analysis.placement == "simulation" or analysis.attached_job:
+            return analysis
+        total = analysis.publications + analysis.lost
+        found = publications_in(run.folder / analysis.name)
+        done = analysis.publications if found is None else min(found, total)
+        return replace(analysis, publications=done, lost=total - done)
+
+    warning = state_of_sidecars(run.folder, str(run.facts.get("id", "")))
+    analyses = [counted(analysis) for analysis in run.analyses]
+    return replace(run, analyses=analyses, warnings=[*run.warnings, warning])
 
 
 def read_attached_jobs(run: Run) -> tuple[list[Run], list[str]]:

@@ -46,8 +46,9 @@ def summary_section(run: Run) -> str:
     )
     origin = facts["restarted_from"]
     resumed = (
-        f"<p>Resumed from <code>{escape(str(origin))}</code>. Steps, publications and times on "
-        "this page count from there; products are those of the whole run.</p>"
+        f"<p>Resumed from <code>{escape(str(origin))}</code>. Seconds, bytes and the timeline on "
+        "this page count from there; steps, publications and products are those of the whole "
+        "run.</p>"
         if origin
         else ""
     )

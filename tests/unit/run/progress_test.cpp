@@ -22,10 +22,11 @@ Snapshot sample() {
   s.simulation_ranks = 3;
   s.time_units = "fs";
   s.publications = 7;
-  s.analyses.push_back({"decay", "sidecar", "10 steps", "", "", {}});
-  s.analyses.push_back({"halos", "hybrid", "1 ps", "max(T) > 3", "out\nof memory", {}});
+  s.analyses.push_back({"decay", "sidecar", "10 steps", "", "", {}, {}});
+  s.analyses.push_back({"halos", "hybrid", "1 ps", "max(T) > 3", "out\nof memory", {}, {}});
   auto& account = s.analyses[1].account;
   account.publications = 4;
+  s.analyses[1].counts.publications = 9;
   account.last_step = -20;
   account.lag_seconds = 2;
   account.last_lag = 0.125;

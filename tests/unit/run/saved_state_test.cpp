@@ -29,11 +29,25 @@ void write_folder(const SuccessorState& saved, int n) {
   products::write_whole(saved.next_folder() / "state", std::to_string(n), false);
 }
 
+/// Numbers that all differ.
+template <class Numbers>
+Numbers numbered() {
+  Numbers out;
+  int next = 0;
+  const auto set = [&](auto& number) {
+    number = static_cast<std::decay_t<decltype(number)>>(++next);
+  };
+  std::apply([&](auto... member) { (set(out.*member), ...); }, Numbers::members());
+  return out;
+}
+
 SavedState state_at(int n) {
   SavedState state;
-  state.analyses["one"] = {
-      .costs = {.sidecar_seconds = n + 0.1, .publications = n}, .over = n, .earlier = 3};
-  state.analyses["two"] = {.costs = {.lost = 2 * n}, .over = 7, .earlier = 4};
+  auto& one = state.analyses["one"] = {.over = n, .earlier = 3};
+  one.costs.sidecar_seconds = n + 0.1;
+  one.costs.publications = n;
+  auto& two = state.analyses["two"] = {.over = 7, .earlier = 4};
+  two.costs.lost = 2 * n;
   return state;
 }
 
@@ -130,9 +144,27 @@ TEST_CASE("what another version wrote, or was cut short, is an error") {
   auto text = products::read_file(file);
   products::write_whole(file, text.substr(0, text.size() / 2), false);
   CHECK_THROWS_AS(SuccessorState(folder.path, 5).read(), Error);
-  text[text.find("saved state 2") + 12] = '9';
+  text[text.find("saved state 3") + 12] = '9';
   products::write_whole(file, text, false);
   CHECK_THROWS_AS(SuccessorState(folder.path, 5).read(), Error);
+}
+
+TEST_CASE("a damaged state does not hide the other one, and is written over next") {
+  const Folder folder;
+  for (const int damaged : {1, 2}) {
+    SuccessorState saved(folder.path, 5);
+    saved.remove();
+    for (const int n : {1, 2}) {
+      write_folder(saved, n);
+      saved.complete(state_at(n));
+    }
+    const auto name = damaged == 1 ? saved.next_folder() : saved.folder();
+    products::write_whole(name / manifest_name, "pillion: saved sta", false);
+    CHECK(state_found(folder.path, 5) == 3 - damaged);
+    SuccessorState next(folder.path, 5);
+    REQUIRE(next.read());
+    CHECK(next.next_folder() == name);
+  }
 }
 
 TEST_CASE("every change of a manifest is found") {
@@ -152,12 +184,15 @@ TEST_CASE("a manifest reads back as it was") {
   SavedState manifest{.step = 12345678901,
                       .time = 0.1 + 0.2,
                       .offset = 50,
+                      .steps = {1, 2, 3, 4},
                       .runs = {"00e1", "00e2"},
                       .analyses = {}};
   manifest.analyses["a b: c"] = {
-      .schedule = {model::Reached(7), true, 3},
-      .costs = {.stall_seconds = 0.1, .bytes = 1LL << 40},
+      .schedule = {model::Reached(7), true},
+      .counts = numbered<Counts>(),
+      .costs = numbered<CostCounters>(),
       .missing = 2,
+      .meshes = {{"m: 1", "uniform mesh of 8 cells"}},
       .products = {{"a b: c", "image", "a b: c/x.png", "a b: c/x.000000001.png", "a, \"b\"", 1}}};
   manifest.analyses["plain"] = {};
   const auto read = parse_manifest(format_manifest(manifest), "m");
@@ -165,13 +200,14 @@ TEST_CASE("a manifest reads back as it was") {
   CHECK(read.step == manifest.step);
   CHECK(read.time == manifest.time);
   CHECK(read.offset == 50);
+  CHECK(read.steps == StepCounts{1, 2, 3, 4});
   REQUIRE(read.analyses.size() == 2);
   const auto& one = read.analyses.at("a b: c");
   CHECK(one.schedule.reached == model::Reached(7));
   CHECK(one.schedule.fired);
-  CHECK(one.schedule.skipped == 3);
-  CHECK(one.costs.stall_seconds == 0.1);
-  CHECK(one.costs.bytes == 1LL << 40);
+  CHECK(base::to_bytes(one.counts) == base::to_bytes(numbered<Counts>()));
+  CHECK(base::to_bytes(one.costs) == base::to_bytes(numbered<CostCounters>()));
+  CHECK(one.meshes == manifest.analyses["a b: c"].meshes);
   CHECK(one.missing == 2);
   REQUIRE(one.products.size() == 1);
   CHECK(base::to_bytes(one.products[0]) == base::to_bytes(manifest.analyses["a b: c"].products[0]));
@@ -180,8 +216,55 @@ TEST_CASE("a manifest reads back as it was") {
 }
 
 TEST_CASE("what is no manifest is refused") {
-  CHECK_THROWS_AS(parse_manifest("pillion: saved state 2\nstep: 1\ntime: 0\nanalyses: {}", "m"),
+  CHECK_THROWS_AS(parse_manifest("pillion: saved state 3\nstep: 1\ntime: 0\nanalyses: {}", "m"),
                   Error);
   CHECK_THROWS_AS(parse_manifest("step: 1", "m"), Error);
   CHECK_THROWS_AS(parse_manifest("", "m"), Error);
+}
+
+TEST_CASE("a run takes over counts and products of the analyses that it restores") {
+  SavedState state;
+  state.steps = {10, 20, 30, 40};
+  state.analyses["one"].counts = numbered<Counts>();
+  state.analyses["one"].products = {{"one", "s", "one/x.csv", "one/x.csv", "x", 0}};
+  state.analyses["gone"].counts = numbered<Counts>();
+  state.analyses["unreadable"].counts = numbered<Counts>();
+  model::Configuration configuration;
+  for (const char* name : {"new", "one", "unreadable"})
+    configuration.analyses.emplace_back().name = name;
+  const auto earlier = earlier_in(state, configuration, {"one", "gone"});
+  CHECK(earlier.steps == state.steps);
+  CHECK(earlier.of(0) == Counts());
+  CHECK(earlier.of(1) == numbered<Counts>());
+  CHECK(earlier.of(2) == Counts());
+  CHECK(earlier.of(3) == Counts());
+  REQUIRE(earlier.products.size() == 1);
+  CHECK(earlier.products[0].path == "one/x.csv");
+  CHECK(base::to_bytes(base::from_bytes<Earlier>(base::to_bytes(earlier))) ==
+        base::to_bytes(earlier));
+}
+
+namespace {
+
+model::Catalogue catalogue_of(const std::string& cells) {
+  model::Catalogue catalogue;
+  const auto meshes =
+      base::parse_yaml("m: {kind: uniform, cells: [" + cells + "], length: [1, 1]}", "meshes", {});
+  catalogue.read(&meshes, nullptr);
+  return catalogue;
+}
+
+}  // namespace
+
+TEST_CASE("a checkpoint of another mesh is refused, with both sizes") {
+  SavedState state;
+  state.analyses["a"].meshes["m"] = "uniform mesh of 8 x 4 cells";
+  CHECK_NOTHROW(check_meshes(state, catalogue_of("8, 4"), {"a"}));
+  CHECK_NOTHROW(check_meshes(state, catalogue_of("16, 4"), {"b"}));
+  CHECK_NOTHROW(check_meshes(state, {}, {"a"}));
+  CHECK_THROWS_WITH_AS(
+      check_meshes(state, catalogue_of("16, 4"), {"a"}),
+      doctest::Contains("the checkpoint is of a uniform mesh of 8 x 4 cells ('m'), and this run "
+                        "has a uniform mesh of 16 x 4 cells"),
+      Error);
 }

@@ -14,7 +14,7 @@ Summary of_rank(int rank, int ranks, size_t analyses) {
   const bool sidecar = 4 * rank >= 3 * ranks;
   SideSummary side{
       .ranks = 1, .outcome = {}, .peak = rank, .in_place = 2, .analyses = {}, .moves = {}};
-  side.outcome.first_step = rank;
+  side.outcome.counts.first_step = rank;
   for (size_t a = 0; a < analyses; ++a) {
     AnalysisSummary analysis;
     analysis.ranks = 1;
@@ -55,8 +55,8 @@ TEST_CASE("summaries add up as if one rank had seen all, in whatever tree they a
   const auto& simulation = in_turn.simulation;
   CHECK(simulation.ranks == 10);
   CHECK(in_turn.sidecars.ranks == 3);
-  CHECK(simulation.outcome.first_step == 0);
-  CHECK(in_turn.sidecars.outcome.first_step == 10);
+  CHECK(simulation.outcome.counts.first_step == 0);
+  CHECK(in_turn.sidecars.outcome.counts.first_step == 10);
   CHECK(simulation.peak == 9);
   CHECK(simulation.in_place == 20);
   REQUIRE(simulation.analyses.size() == 3);
@@ -82,4 +82,57 @@ TEST_CASE("rank 0 receives a few bytes per rank, however many ranks there are") 
     CHECK(received <= size_t{1024} * static_cast<size_t>(ranks));
     CHECK(received < 128 * 1024);
   }
+}
+
+namespace {
+
+/// One analysis, which runs in sidecars of that job, or in the simulation.
+model::Configuration one_analysis(bool in_sidecars, model::Job job) {
+  model::Configuration out;
+  out.sidecars.job = job;
+  model::AnalysisSpec analysis;
+  analysis.name = "a";
+  model::StageSpec stage{.name = "statistics", .parameters = {}};
+  stage.place = in_sidecars ? model::Place::Sidecar : model::Place::Simulation;
+  analysis.stages.push_back(stage);
+  out.analyses.push_back(analysis);
+  return out;
+}
+
+AnalysisSummary counted(const Counts& counts) {
+  CostCounters costs;
+  add(costs, counts);
+  return summary_of(costs, {});
+}
+
+}  // namespace
+
+TEST_CASE("each side counts what the other cannot know") {
+  const auto inside = one_analysis(false, model::Job::Same);
+  const Counts own{.publications = 7, .skipped = 1, .dropped = 2};
+  CHECK(counts_of(inside, 0, counted(own), {}) == own);
+  const auto beside = one_analysis(true, model::Job::Same);
+  const Counts sent{.publications = 20,
+                    .skipped = 3,
+                    .dropped = 1,
+                    .withdrawn = 2,
+                    .coarsened = 4,
+                    .spilled = 5,
+                    .thinned = 6};
+  const Counts done{.publications = 15, .dropped = 3, .lost = 2};
+  Counts both = sent;
+  both.publications = 15;
+  both.dropped = 3;
+  both.lost = 2;
+  CHECK(counts_of(beside, 0, counted(sent), counted(done)) == both);
+  // Sidecars of another job that cannot account for all have spoilt their counts.
+  both.lost = 3;
+  CHECK(counts_of(one_analysis(true, model::Job::Separate), 0, counted(sent), counted(done)) ==
+        both);
+  // Without sidecars, what was not counted as lost is taken to be done.
+  Counts alone = sent;
+  alone.lost = 8;
+  Counts expected = alone;
+  expected.publications = 12;
+  CHECK(counts_of(beside, 0, counted(alone), {}) == expected);
 }

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Publications in the products of a run whose report is provisional.
+
+A simulation that ends before its sidecars writes a report in which everything that they have not
+finished is lost. They continue and write more products; separate sidecars then write a report of
+their own. If they die before that, the products show what they have done.
+"""
+
+from pathlib import Path
+
+from pillion.errors import Error
+from pillion.progress import State, read_progress, state_of
+from pillion.tables import entry_of_head
+
+AT_WORK = "the sidecars are still at work; numbers of publications are those so far"
+ENDED = (
+    "the sidecars ended after the simulation without completing the report; "
+    "publications are counted from the products"
+)
+
+
+def state_of_sidecars(folder: Path, run: str) -> str:
+    """A warning for people: whether the sidecars of the run with that id are still at work."""
+    try:
+        sidecars = read_progress(folder / "progress-sidecars.json")
+    except Error:
+        return ENDED
+    active = sidecars.id == run and state_of(sidecars) is State.RUNNING
+    return AT_WORK if active else ENDED
+
+
+def publications_in(folder: Path) -> int | None:
+    """Publications in the tables over the run of an analysis: the least of all; None if it has no
+    such table.
+    """
+    found = [n for n in map(_publications, _series(folder)) if n is not None]
+    return min(found, default=None)
+
+
+def _series(folder: Path) -> list[Path]:
+    """Tables over the run; those of single steps end with nine digits."""
+    return [
+        path
+        for path in sorted(folder.glob("*.csv"))
+        if not (path.stem[-10:-9] == "." and path.stem[-9:].isdigit())
+    ]
+
+
+def _publications(table: Path) -> int | None:
+    try:
+        text = entry_of_head(table, "publications")
+        return None if text is None else int(text)
+    except (Error, ValueError):
+        return None
