@@ -31,6 +31,7 @@ class Exceedance final : public stage::Stage {
                  " components; exceedance wants one");
     if (!above.is_list() || above.size() == 0) above.fail("expected a list of thresholds");
     for (int64_t i = 0; i < above.size(); ++i) thresholds_.push_back(above[i].real());
+    fractions_.resize(thresholds_.size());
     input_ = setup.input(stage::Input::as_shared({name_}));
     setup.product("exceedance_" + name_ + ".csv");
   }
@@ -44,7 +45,7 @@ class Exceedance final : public stage::Stage {
     steps_.push_back(step.index());
     times_.push_back(step.time());
     for (size_t i = 0; i < thresholds_.size(); ++i)
-      fractions_.push_back(static_cast<double>(counts[i]) / static_cast<double>(counts.back()));
+      fractions_[i].push_back(static_cast<double>(counts[i]) / static_cast<double>(counts.back()));
     if (step.products_due()) write(step);
   }
   void finish(stage::Step& step) override { write(step); }
@@ -54,12 +55,14 @@ class Exceedance final : public stage::Stage {
   void save(stage::State& state) const override {
     state.save("steps", steps_);
     state.save("times", times_);
-    state.save("fractions", fractions_);
+    for (size_t i = 0; i < fractions_.size(); ++i)
+      state.save("fractions_" + std::to_string(i), fractions_[i]);
   }
   void restore(stage::State& state) override {
     steps_ = state.load<int64_t>("steps");
     times_ = state.load<double>("times");
-    fractions_ = state.load<double>("fractions");
+    for (size_t i = 0; i < fractions_.size(); ++i)
+      fractions_[i] = state.load<double>("fractions_" + std::to_string(i));
   }
   // [state]
 
@@ -92,15 +95,13 @@ class Exceedance final : public stage::Stage {
   // [product]
   void write(const stage::Step& step) const {
     stage::Table table("exceedance_" + name_, "Fraction of " + name_ + " above thresholds");
-    table.column("step", "", steps_).column("time", step.units("time"), times_);
+    table.column("step", "", std::span(steps_));
+    table.column("time", step.units("time"), std::span(times_));
     for (size_t i = 0; i < thresholds_.size(); ++i) {
-      std::vector<double> column;
-      for (size_t row = i; row < fractions_.size(); row += thresholds_.size())
-        column.push_back(fractions_[row]);
-      table.column("fraction_" + std::to_string(i), "", column);
+      table.column("fraction_" + std::to_string(i), "", std::span(fractions_[i]));
       table.attribute("above_" + std::to_string(i), thresholds_[i], step.units(name_));
     }
-    step.write(table);
+    step.write(table.growing());
   }
   // [product]
 
@@ -109,7 +110,8 @@ class Exceedance final : public stage::Stage {
   std::vector<double> thresholds_;
   int32_t input_ = 0;
   std::vector<int64_t> steps_;
-  std::vector<double> times_, fractions_;  // a row of fractions per step
+  std::vector<double> times_;
+  std::vector<std::vector<double>> fractions_;  // by threshold, then by step
 };
 
 }  // namespace

@@ -279,7 +279,7 @@ typedef struct pillion_table {
   size_t size; /**< sizeof(pillion_table) */
   const char* name;
   const char* title;
-  int32_t per_step; /**< 1: one file per step; 0: one file that each writing replaces */
+  int32_t per_step; /**< 1: one file per step; 0: one, replaced; 2: one, to which rows are added */
   int32_t column_count;
   int64_t rows;
   const pillion_column* columns;

@@ -112,7 +112,12 @@ struct Attributes {
   std::vector<bool> are_texts;
 };
 
-void write_table(const Work& work, const std::string& name, const std::string& title, bool per_step,
+/// Which file a table goes to, and how.
+struct Kept {
+  bool per_step, growing;
+};
+
+void write_table(const Work& work, const std::string& name, const std::string& title, Kept kept,
                  int64_t rows, const Columns& columns, const Attributes& attributes) {
   std::vector<pillion_column> columns_of;
   for (size_t c = 0; c < columns.names.size(); ++c) {
@@ -131,7 +136,7 @@ void write_table(const Work& work, const std::string& name, const std::string& t
   table.size = sizeof table;
   table.name = name.c_str();
   table.title = title.c_str();
-  table.per_step = per_step ? 1 : 0;
+  table.per_step = kept.growing ? 2 : kept.per_step ? 1 : 0;
   table.column_count = static_cast<int32_t>(columns_of.size());
   table.rows = rows;
   table.columns = columns_of.data();
@@ -163,14 +168,14 @@ std::string product_folder(const Work& work) {
 void bind_products(nb::class_<Work>& work) {
   work.def("write_table",
            [](const Work& self, const std::string& name, const std::string& title, bool per_step,
-              int64_t rows, const std::vector<std::string>& names,
+              bool growing, int64_t rows, const std::vector<std::string>& names,
               const std::vector<std::string>& units, const std::vector<uintptr_t>& values,
               const std::vector<bool>& integers, const std::vector<std::string>& attribute_names,
               const std::vector<std::string>& attribute_units,
               const std::vector<std::string>& attribute_texts,
               const std::vector<double>& attribute_values, const std::vector<bool>& are_texts) {
              write_table(
-                 self, name, title, per_step, rows, {names, units, values, integers},
+                 self, name, title, {per_step, growing}, rows, {names, units, values, integers},
                  {attribute_names, attribute_units, attribute_texts, attribute_values, are_texts});
            })
       .def("write_text", write_text, nb::arg("name"), nb::arg("title"), nb::arg("comment").none(),

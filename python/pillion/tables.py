@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Table products: a head of comment lines that is one YAML document, then CSV.
+"""Table products: a head of comment lines that is one YAML document, then CSV. Comment lines
+behind rows are rows that were being added, and are passed over.
 
 `read_table` returns the columns as NumPy arrays, int64 or float64 according to the head. It also
 returns their units, the table's attributes, and its origin. docs/products.md describes the format.
@@ -139,10 +140,8 @@ def read_table(path: str | Path) -> Table:
     path = Path(path)
     lines, length = _read_lines(path)
     head = _read_head(path, lines[:length])
-    if lines[-1] != "":
-        raise Error(f"{path} is cut short: its last line has no end")
     try:
-        columns = _read_columns(path, head, lines[length:-1])
+        columns = _read_columns(path, head, _rows(path, lines[length:]))
         return _build(path, head, columns)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise Error(f"{path} has a head that lacks or garbles an entry: {error!r}") from error
@@ -158,7 +157,7 @@ def entry_of_head(path: Path, name: str) -> str | None:
     except OSError as error:
         raise Error(f"cannot read {path}: {error.strerror}") from error
     found = re.search(rf"^# {name}: (.*)$", head, re.MULTILINE)
-    return found[1] if found else None
+    return found[1].strip() if found else None
 
 
 def read_head(path: Path) -> Head:
@@ -167,7 +166,7 @@ def read_head(path: Path) -> Head:
     head = _read_head(path, lines[:length])
     try:
         columns = {str(c["name"]): str(c.get("units") or "") for c in head["columns"]}
-        rows = max(0, len(lines) - length - 2)  # without the names, and what follows the last end
+        rows = max(0, len(_rows(path, lines[length:])) - 1)  # without the names
         run = str(head.get("run") or "")
         return Head(str(head.get("title") or ""), int(head["step"]), columns, rows, run)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -183,6 +182,13 @@ def _read_lines(path: Path) -> tuple[list[str], int]:
     except UnicodeDecodeError as error:
         raise Error(f"{path} is not a table: it is not UTF-8 text") from error
     return lines, next((n for n, line in enumerate(lines) if not line.startswith("#")), len(lines))
+
+
+def _rows(path: Path, lines: list[str]) -> list[str]:
+    """The names and the rows of what follows the head, without rows that are being added."""
+    if lines and lines[-1] != "" and not lines[-1].startswith("#"):
+        raise Error(f"{path} is cut short: its last line has no end")
+    return [line for line in lines[:-1] if not line.startswith("#")]
 
 
 def _read_head(path: Path, lines: list[str]) -> dict[str, Any]:

@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "products/growing_table.hpp"
 
 namespace pillion::products {
 namespace {
@@ -36,22 +37,40 @@ std::string yaml_real(double value) {
 
 std::string q(std::string_view text) { return base::json_text(text); }
 
+/// How numbers of a head are written. Those of a table that grows have room for any number, so that
+/// the head keeps its length and can be changed in place.
+struct Numbers {
+  enum { as_they_are, padded, blank } how = as_they_are;
+
+  [[nodiscard]] std::string of(double value) const { return in(24, yaml_real(value)); }
+  [[nodiscard]] std::string of(int64_t value) const { return in(20, std::to_string(value)); }
+
+ private:
+  [[nodiscard]] std::string in(size_t width, std::string text) const {
+    if (how == blank) return std::string(std::max(width, text.size()), blank_number);
+    if (how == padded && text.size() < width) text.resize(width, ' ');
+    return text;
+  }
+};
+
 /// Where it comes from, in lines that begin with `c`.
 void put_origin(Buffer& out, std::string_view title, std::string_view name, const Origin& origin,
-                std::string_view c) {
+                std::string_view c, Numbers numbers = {}) {
   auto to = std::back_inserter(out);
   fmt::format_to(to, "{0}run: {1}\n{0}title: {2}\n{0}analysis: {3}\n{0}stage: {4}\n{0}name: {5}\n",
                  c, q(origin.run), q(title), q(origin.analysis), q(origin.stage), q(name));
   fmt::format_to(to, "{0}version: {1}\n{0}step: {2}\n{0}time: {3}\n{0}time_units: {4}\n", c,
-                 q(PILLION_VERSION), origin.step, yaml_real(origin.time), q(origin.time_units));
+                 q(PILLION_VERSION), numbers.of(origin.step), numbers.of(origin.time),
+                 q(origin.time_units));
   if (!origin.scalars.empty()) {
     fmt::format_to(to, "{}scalars:\n", c);
     for (const auto& scalar : origin.scalars)
       fmt::format_to(to, "{}  {}: {{value: {}, units: {}}}\n", c, q(scalar.name),
-                     yaml_real(scalar.value), q(scalar.units));
+                     numbers.of(scalar.value), q(scalar.units));
   }
   fmt::format_to(to, "{0}publications: {1}\n{0}skipped: {2}\n{0}coarsened: {3}\n{0}lost: {4}\n", c,
-                 origin.publications, origin.skipped, origin.coarsened, origin.lost);
+                 numbers.of(origin.publications), numbers.of(origin.skipped),
+                 numbers.of(origin.coarsened), numbers.of(origin.lost));
   if (!origin.disabled.empty()) fmt::format_to(to, "{0}disabled: {1}\n", c, q(origin.disabled));
 }
 
@@ -65,23 +84,24 @@ std::vector<ScalarValue> scalars_beside(const pillion_table& table, const Origin
   return out;
 }
 
-void put_head(Buffer& out, const pillion_table& table, const Origin& origin) {
+void put_head(Buffer& out, const pillion_table& table, const Origin& origin, Numbers numbers) {
   auto to = std::back_inserter(out);
   fmt::format_to(to, "# pillion: table 1\n");
-  put_origin(out, table.title, table.name, origin, "# ");
+  put_origin(out, table.title, table.name, origin, "# ", numbers);
+  if (is_growing(table)) fmt::format_to(to, "# rows: {}\n", numbers.of(table.rows));
   fmt::format_to(to, "# columns:\n");
   for (int32_t c = 0; c < table.column_count; ++c)
     fmt::format_to(to, "#   - {{name: {}, units: {}, type: {}}}\n", q(table.columns[c].name),
                    q(table.columns[c].units),
                    q(table.columns[c].integers != nullptr ? "int64" : "float64"));
   const auto added =
-      table.per_step != 0 ? scalars_beside(table, origin) : std::vector<ScalarValue>();
+      table.per_step == 1 ? scalars_beside(table, origin) : std::vector<ScalarValue>();
   const bool any = table.attribute_count > 0 || !added.empty();
   fmt::format_to(to, "# attributes:{}\n", any ? "" : " []");
   for (int32_t a = 0; a < table.attribute_count; ++a) {
     const auto& attribute = table.attributes[a];
     fmt::format_to(to, "#   - {{name: {}, value: {}, units: {}}}\n", q(attribute.name),
-                   attribute.text != nullptr ? q(attribute.text) : yaml_real(attribute.value),
+                   attribute.text != nullptr ? q(attribute.text) : numbers.of(attribute.value),
                    q(attribute.units));
   }
   for (const auto& scalar : added)
@@ -128,6 +148,8 @@ void check_table(const pillion_table& table) {
       base::fail(ErrorCode::Stage, "column '{}' of table '{}' must have reals or integers",
                  column.name, name);
   }
+  if (is_growing(table) && table.in_parts != 0)
+    base::fail(ErrorCode::Stage, "table '{}' is in parts, and rows cannot be added to it", name);
 }
 
 }  // namespace
@@ -146,18 +168,30 @@ std::string format_origin(const std::string& title, const std::string& name, con
 }
 
 std::string table_path(const pillion_table& table, const Origin& origin) {
-  return table.per_step != 0
+  return table.per_step == 1
              ? fmt::format("{}/{}.{:09}.csv", origin.analysis, table.name, origin.step)
              : fmt::format("{}/{}.csv", origin.analysis, table.name);
 }
 
-std::string format_head(const pillion_table& table, const Origin& origin) {
+namespace {
+
+std::string head_of(const pillion_table& table, const Origin& origin, Numbers numbers) {
   check_table(table);
   Buffer out;
-  put_head(out, table, origin);
+  put_head(out, table, origin, numbers);
   put_configuration(out, origin, "# ");
   put_names(out, table);
   return fmt::to_string(out);
+}
+
+}  // namespace
+
+std::string format_head(const pillion_table& table, const Origin& origin) {
+  return head_of(table, origin, {is_growing(table) ? Numbers::padded : Numbers::as_they_are});
+}
+
+std::string format_blank_head(const pillion_table& table, const Origin& origin) {
+  return head_of(table, origin, {Numbers::blank});
 }
 
 std::string format_rows(const pillion_table& table) {

@@ -10,11 +10,10 @@
 #include "layout/division.hpp"
 #include "stagehost/peer_messages.hpp"
 #include "stagehost/plugin.hpp"
-#include "stagehost/scalar_series.hpp"
 #include "stagehost/setup.hpp"
 #include "stagehost/sink.hpp"
 #include "stagehost/state.hpp"
-#include "stagehost/table_in_parts.hpp"
+#include "stagehost/table_writing.hpp"
 #include "stagehost/work.hpp"
 
 namespace pillion::stagehost {
@@ -220,14 +219,10 @@ int32_t make_output(pillion_work* work, int32_t output, int32_t input, int32_t i
   return guard([&] { *data = produce(*work, output, input, index); });
 }
 
-int32_t write_table(pillion_work* work, const pillion_table* table) {
+int32_t write_one_table(pillion_work* work, const pillion_table* table) {
   return guard([&] {
     expect_known(*table, "a table");
-    const auto& context = *work->context;
-    if (table->in_parts != 0) return write_in_parts(*table, context);
-    if (context.peers->rank() != 0) return;
-    const TableWithScalars whole(*table, context.scalars, context.origin.scalars);
-    context.sink->write(whole.table(), context.origin);
+    write_table(*table, *work->context);
   });
 }
 
@@ -435,7 +430,7 @@ const pillion_stage_host& host_table() {
                                            .produce_box = &make_box,
                                            .spatial_part = &spatial_part,
                                            .part = &part,
-                                           .write_table = &write_table,
+                                           .write_table = &write_one_table,
                                            .product_folder = &product_folder,
                                            .write_text = &write_text,
                                            .origin = &origin,

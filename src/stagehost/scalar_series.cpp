@@ -46,7 +46,7 @@ struct TableWithScalars::Columns {
 TableWithScalars::TableWithScalars(const pillion_table& table, const ScalarSeries* series,
                                    const std::vector<products::ScalarValue>& scalars)
     : columns_(new Columns{table, {}, {}}) {
-  if (table.per_step != 0 || series == nullptr || scalars.empty() || table.column_count < 1) return;
+  if (table.per_step == 1 || series == nullptr || scalars.empty() || table.column_count < 1) return;
   auto& all = columns_->all;
   all.assign(table.columns, table.columns + table.column_count);
   const auto named = [&](std::string_view name) {

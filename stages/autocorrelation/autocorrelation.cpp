@@ -31,8 +31,8 @@ class Autocorrelation final : public stage::Stage {
       : field_(field_of(setup, "field", 0, Numbers::real)),
         name_(setup["field"].text()),
         mesh_(field_.mesh),
-        lags_(integer_from(setup["lags"], 1)),
-        fit_every_(integer_from(setup["fit_every"], 1)),
+        lags_(integer_from(setup["lags"], 1, 10'000)),
+        fit_every_(integer_from(setup["fit_every"], 1, most_counted)),
         from_step_(setup["from_step"].integer()),
         series_(static_cast<size_t>(lags_)) {
     const auto& name = name_;
@@ -42,9 +42,6 @@ class Autocorrelation final : public stage::Stage {
           "', and blocks share points. Follow the means over cells, which `average` makes");
     if (!has_boxes(field_) && !has_placed_points(field_) && field_.mesh_kind != PILLION_SPECTRAL)
       setup["field"].fail("field '" + name + "' has no cells and no elements");
-    if (lags_ > most_lags)
-      setup["lags"].fail("expected at most " + std::to_string(most_lags) + ", not " +
-                         std::to_string(lags_));
     const auto into = setup["into"];
     input_ = setup.input(blocks_of_cells(field_, fields_of(setup, name)));
     output_ =
@@ -85,8 +82,6 @@ class Autocorrelation final : public stage::Stage {
   }
 
  private:
-  static constexpr int64_t most_lags = 10000;
-
   /// Elements are followed by their numbers, cells by where they are.
   [[nodiscard]] std::vector<std::string> fields_of(const stage::Setup& setup,
                                                    const std::string& name) const {

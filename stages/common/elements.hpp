@@ -208,7 +208,7 @@ inline int32_t component_of(const stage::Value& value, const stage::Value& place
                " components; set `component: 0` or `component: magnitude`");
   }
   if (value.text() == "magnitude") return magnitude_of_all;
-  const int64_t component = integer_from(value, 0);
+  const int64_t component = integer_from(value, 0, most_counted);
   if (component >= field.components)
     value.fail("component " + std::to_string(component) + " is none of the " +
                std::to_string(field.components) + " of field '" + field.name + "'");

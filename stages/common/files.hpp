@@ -179,6 +179,11 @@ inline bool replace_folder(const std::filesystem::path& aside, const std::filesy
 }
 
 /// Writes a file that is there whole or not at all, and waits for the disk if it must be `durable`.
+/// Whether a file that lists all steps is due at this number of them. It grows with the run, and
+/// viewers take it whole only, so it is written ever more seldom: a sixteenth of all steps may be
+/// missing until the end. What that takes in all is in proportion to the steps.
+inline bool is_list_due(size_t steps) { return steps % std::max<size_t>(1, steps / 16) == 0; }
+
 inline void write_whole(const std::filesystem::path& path, std::span<const std::byte> bytes,
                         bool durable) {
   UnfinishedFile file(path);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <pillion/stage.hpp>
 #include <set>
 #include <string>
@@ -35,13 +36,21 @@ inline int choice(const stage::Value& value, std::initializer_list<const char*> 
   value.fail("expected one of " + list + ", not '" + text + "'");
 }
 
-/// An integer that is at least `least`.
-inline int64_t integer_from(const stage::Value& value, int64_t least) {
+/// An integer from `least` to `most`. Memory and time that a stage takes for a parameter are the
+/// simulation's, so that none is without bounds. These are checked before anything is made of it.
+inline int64_t integer_from(const stage::Value& value, int64_t least, int64_t most) {
   const int64_t number = value.integer();
   if (number < least)
     value.fail("expected at least " + std::to_string(least) + ", not " + std::to_string(number));
+  if (number > most)
+    value.fail("expected at most " + std::to_string(most) + ", not " + std::to_string(number));
   return number;
 }
+
+/// Bounds of integers that several stages have: numbers for which nothing is stored or done, such
+/// as ranks or publications, and numbers of bins or rows.
+inline constexpr int64_t most_counted = std::numeric_limits<int32_t>::max();
+inline constexpr int64_t most_bins = 1'000'000;
 
 /// Bytes of all these fields in one cell, one particle, or one point of an element.
 inline double bytes_of(const stage::Setup& setup, const std::vector<std::string>& fields) {

@@ -46,8 +46,9 @@ class Bins {
     const double from =
         scale_ == Scale::linear ? value - edges_.front() : std::log(value / edges_.front());
     const double guess = from * per_unit_;
-    int64_t bin =
-        guess >= 0 && guess < static_cast<double>(count()) ? static_cast<int64_t>(guess) : 0;
+    // The upper edge is guessed to be behind the last bin, and belongs to it.
+    const auto last = static_cast<double>(count() - 1);
+    int64_t bin = guess >= 0 ? static_cast<int64_t>(std::min(guess, last)) : 0;
     while (value < edges_[bin]) --bin;
     while (bin < count() - 1 && value >= edges_[bin + 1]) ++bin;
     return bin;

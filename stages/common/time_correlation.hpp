@@ -57,13 +57,13 @@ inline OriginSchedule origins_of(const stage::Value& value) {
   if (!value.is_map()) value.fail("expected `first` or {every: PUBLICATIONS, keep: ORIGINS}");
   only_keys(value, {"every", "keep"});
   OriginSchedule schedule;
-  const auto read = [&](const char* key, int64_t& into) {
+  const auto read = [&](const char* key, int64_t& into, int64_t most) {
     const auto entry = value.find(key);
     if (!entry) value.fail(std::string("`origins` needs `") + key + "`");
-    into = integer_from(entry, 1);
+    into = integer_from(entry, 1, most);
   };
-  read("every", schedule.every);
-  read("keep", schedule.keep);
+  read("every", schedule.every, most_counted);
+  read("keep", schedule.keep, 10'000);  // vectors of every particle
   return schedule;
 }
 
@@ -107,7 +107,7 @@ inline CorrelationOptions correlation_options(const stage::Setup& setup, const s
   o.per = static_cast<Per>(choice(setup["per"], {"particle", "molecule"}));
   o.drift = static_cast<Drift>(choice(setup["remove_drift"], {"none", "species", "system"}));
   o.origins = origins_of(setup["origins"]);
-  o.lags = static_cast<size_t>(integer_from(setup["lags"], 1));
+  o.lags = static_cast<size_t>(integer_from(setup["lags"], 1, most_bins));
   o.mesh = particle_field(setup, vector, 3, Numbers::real).mesh;
   o.vector = setup[vector].text();
   detail::add_key(setup, o);

@@ -13,6 +13,7 @@
 #include "../common/cells.hpp"
 #include "../common/elements.hpp"
 #include "../common/options.hpp"
+#include "../common/rows.hpp"
 #include "coded_fields.hpp"
 
 namespace pillion::stages::encode {
@@ -63,8 +64,7 @@ class Encode final : public stage::Stage {
   explicit Encode(stage::Setup& setup)
       : fields_(fields_of(setup)),
         name_(dataset_name(setup, fields_->mesh())),
-        durable_(setup["durable"].boolean()),
-        columns_(1 + columns_per_field * fields_->names().size()) {
+        durable_(setup["durable"].boolean()) {
     setup.product(name_ + "_compressed");
     setup.product("encode_" + name_ + ".csv");
   }
@@ -92,10 +92,7 @@ class Encode final : public stage::Stage {
     const auto names = joined_names();
     state.save("fields", std::vector<char>(names.begin(), names.end()));
     state.save("elements", fields_->saved());
-    state.save("steps", steps_);
-    state.save("times", times_);
-    for (size_t i = 0; i < columns_.size(); ++i)
-      state.save("column" + std::to_string(i), columns_[i]);
+    rows_.save(state);
   }
   void restore(stage::State& state) override {
     const auto saved = state.load<char>("fields");
@@ -106,15 +103,10 @@ class Encode final : public stage::Stage {
                       ", not " + joined_names() +
                       "; use those, or give the analysis another name to start again");
     fields_->restore(state.load<int64_t>("elements"));
-    steps_ = state.load<int64_t>("steps");
-    times_ = state.load<double>("times");
-    for (size_t i = 0; i < columns_.size(); ++i)
-      columns_[i] = state.load<double>("column" + std::to_string(i));
+    rows_.restore(state);
   }
 
  private:
-  static constexpr size_t columns_per_field = 7;
-
   [[nodiscard]] std::string joined_names() const {
     std::string out;
     for (const auto& name : fields_->names()) out += (out.empty() ? "" : ", ") + name;
@@ -170,43 +162,42 @@ class Encode final : public stage::Stage {
   }
 
   void note(const stage::Step& step, const std::vector<Figures>& figures, double seconds) {
-    steps_.push_back(step.index());
-    times_.push_back(step.time());
-    columns_[0].push_back(seconds);
-    for (size_t i = 0; i < figures.size(); ++i) {
-      const auto& f = figures[i];
-      const auto in = static_cast<double>(f.bytes_in), out = static_cast<double>(f.bytes_out);
-      const auto kept =
-          static_cast<double>(f.kept) / static_cast<double>(std::max<int64_t>(f.values, 1));
-      size_t column = 1 + columns_per_field * i;
-      for (const double number : {in / std::max(out, 1.0), in, out, f.bound, f.error(), kept,
-                                  static_cast<double>(f.untouched)})
-        columns_[column++].push_back(number);
-    }
+    const auto names = fields_->names();
+    const auto add = [&](const char* title, auto&& units, auto&& number_of) {
+      for (size_t f = 0; f < names.size(); ++f)
+        rows_.add(title + names[f], units(names[f]), static_cast<double>(number_of(figures[f])));
+    };
+    const auto none = [](const std::string&) { return std::string(); };
+    const auto bytes = [](const std::string&) { return std::string("B"); };
+    const auto own = [&](const std::string& name) { return step.units(name); };
+    rows_.add("step", "", step.index());
+    rows_.add("time", step.units("time"), step.time());
+    add("ratio_", none, [](const Figures& f) {
+      return static_cast<double>(f.bytes_in) / std::max(static_cast<double>(f.bytes_out), 1.0);
+    });
+    add("bytes_in_", bytes, [](const Figures& f) { return f.bytes_in; });
+    add("bytes_out_", bytes, [](const Figures& f) { return f.bytes_out; });
+    add("bound_", own, [](const Figures& f) { return f.bound; });
+    add("error_", own, [](const Figures& f) { return f.error(); });
+    add("kept_", none, [](const Figures& f) {
+      return static_cast<double>(f.kept) / static_cast<double>(std::max<int64_t>(f.values, 1));
+    });
+    add("untouched_", none, [](const Figures& f) { return f.untouched; });
+    rows_.add("seconds", "s", seconds);
+    rows_.end_row();
   }
 
   void write_table(const stage::Step& step) const {
+    if (rows_.empty()) return;
     stage::Table table("encode_" + name_, "Compression of fields of " + fields_->mesh());
-    table.column("step", "", steps_).column("time", step.units("time"), times_);
-    const char* titles[] = {"ratio_", "bytes_in_", "bytes_out_", "bound_",
-                            "error_", "kept_",     "untouched_"};
-    const auto names = fields_->names();
-    for (size_t t = 0; t < columns_per_field; ++t)
-      for (size_t f = 0; f < names.size(); ++f) {
-        const bool is_error = t == 3 || t == 4;
-        const std::string units = t == 1 || t == 2 ? "B" : is_error ? step.units(names[f]) : "";
-        table.column(titles[t] + names[f], units, columns_[1 + columns_per_field * f + t]);
-      }
-    table.column("seconds", "s", columns_[0]);
+    rows_.put_into(table);
     step.write(table);
   }
 
   std::unique_ptr<CodedFields> fields_;
   std::string name_;
   bool durable_, has_mesh_ = false;
-  std::vector<int64_t> steps_;
-  std::vector<double> times_;
-  std::vector<std::vector<double>> columns_;  ///< seconds, then those of each field
+  Rows rows_;
 };
 
 const pillion_parameter parameters[] = {

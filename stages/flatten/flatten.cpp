@@ -88,7 +88,7 @@ class Flatten final : public stage::Stage {
   void declare_outputs(const stage::Setup& setup) {
     const auto level = setup["level"];
     if (level.text() == "finest") level_ = levels_ - 1;
-    else level_ = static_cast<int>(integer_from(level, 0));
+    else level_ = static_cast<int>(integer_from(level, 0, 62));
     if (level_ >= levels_)
       level.fail("mesh '" + mesh_ + "' has " + std::to_string(levels_) +
                  (levels_ == 1 ? " level" : " levels") + ", counted from 0");

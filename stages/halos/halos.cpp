@@ -38,8 +38,8 @@ class Halos final : public stage::Stage {
         field_(scalar_on_uniform_mesh(setup)),
         mesh_(field_.mesh),
         thresholds_(all_thresholds(setup["thresholds"])),
-        least_(integer_from(setup["minimum_cells"], 1)),
-        bins_(integer_from(setup["bins"], 1)),
+        least_(integer_from(setup["minimum_cells"], 1, int64_t{1} << 62)),
+        bins_(integer_from(setup["bins"], 1, most_bins / 10)),
         masses_(masses_from(setup["masses"])),
         keeps_tree_(setup["keep_tree"].boolean()),
         input_(setup.input(stage::Input::blocks({name_}).with_ghosts({1, 1, 1}))) {
@@ -48,7 +48,6 @@ class Halos final : public stage::Stage {
       setup["field"].fail("field '" + name_ +
                           "' has small or unsigned integers; halos are found "
                           "in fields of int32, int64, float32 or float64");
-    if (bins_ > 100'000) setup["bins"].fail("more than 100000 bins");
     add_averages(setup, "averages", mesh_, false, averages_);
     add_averages(setup, "mass_averages", mesh_, true, averages_);
     std::vector<std::string> names;

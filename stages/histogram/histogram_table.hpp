@@ -47,12 +47,11 @@ class Quantity {
         field_(setup.field(name_, map.find("field"))),
         mesh_(field_.mesh),
         component_(component_of(map.find("component"), map, field_)),
-        bins_(map.find("bins") ? integer_from(map.find("bins"), 1) : 100),
+        bins_(map.find("bins") ? integer_from(map.find("bins"), 1, 10 * most_bins) : 100),
         scale_(map.find("scale") ? static_cast<Scale>(choice(map.find("scale"), {"linear", "log"}))
                                  : Scale::linear),
         range_(range_of(required(map, "range"), scale_)),
         relative_(map.find("relative_to_mean") && map.find("relative_to_mean").boolean()) {
-    if (bins_ > 10'000'000) map.find("bins").fail("more than ten million bins");
     if (range_ && !Bins(range_->first, range_->second, bins_, scale_).distinct())
       (map.find("bins") ? map.find("bins") : map)
           .fail("too many bins for this range: their edges coincide");

@@ -2,6 +2,7 @@
 // Writing Cinema databases.
 #include "cinema.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -42,8 +43,7 @@ std::vector<double> angles_of(const stage::Value& value, const std::vector<doubl
   if (!value) return standard;
   std::vector<double> out;
   if (!value.is_list()) {
-    const int64_t count = stages::integer_from(value, 1);
-    if (count > 1000) value.fail("expected at most 1000 angles");
+    const int64_t count = stages::integer_from(value, 1, 1000);
     for (int64_t i = 0; i < count; ++i)
       out.push_back(360 * static_cast<double>(i) / static_cast<double>(count));
     return out;
@@ -90,14 +90,34 @@ void Views::add(const stage::Step& step, const std::string& name, const ViewPoin
   std::snprintf(number, sizeof number, "%09lld", static_cast<long long>(step.index()));
   const std::string called =
       name + "." + number + ".phi" + exact(view.phi) + ".theta" + exact(view.theta) + ".png";
-  rows += std::to_string(step.index()) + "," + exact(step.time()) + "," + exact(view.phi) + "," +
-          exact(view.theta) + "," + called + "\n";
+  rows_ += std::to_string(step.index()) + "," + exact(step.time()) + "," + exact(view.phi) + "," +
+           exact(view.theta) + "," + called + "\n";
   if (step.peer() == 0) write_whole(folder_of(step, name) / called, file, false);
+}
+
+void Views::end_step(const stage::Step& step, const std::string& name) {
+  has_all_ = is_list_due(++steps_);
+  if (has_all_) write_table(step, name);
+}
+
+void Views::finish(const stage::Step& step, const std::string& name) const {
+  if (!has_all_) write_table(step, name);
+}
+
+void Views::save(stage::State& state) const {
+  state.save("rows", std::vector<char>(rows_.begin(), rows_.end()));
+}
+
+void Views::restore(stage::State& state) {
+  const auto rows = state.load<char>("rows");
+  rows_.assign(rows.begin(), rows.end());
+  const auto pictures = static_cast<size_t>(std::count(rows_.begin(), rows_.end(), '\n'));
+  steps_ = pictures / points_.size();
 }
 
 void Views::write_table(const stage::Step& step, const std::string& name) const {
   if (step.peer() != 0) return;
-  const std::string table = "step,time,phi,theta,FILE\n" + rows;
+  const std::string table = "step,time,phi,theta,FILE\n" + rows_;
   write_whole(folder_of(step, name) / "data.csv", std::as_bytes(std::span(table)), false);
 }
 

@@ -29,13 +29,20 @@ class Views {
   /// Notes a picture; the first peer, which has it, writes it.
   void add(const stage::Step& step, const std::string& name, const ViewPoint& view,
            const std::vector<std::byte>& file);
-  /// Writes the table of all pictures so far. [peers]
-  void write_table(const stage::Step& step, const std::string& name) const;
+  /// After the pictures of a step: writes the table of all pictures so far, if it is due. [peers]
+  void end_step(const stage::Step& step, const std::string& name);
+  /// After the last step: writes it, if some pictures are not in it. [peers]
+  void finish(const stage::Step& step, const std::string& name) const;
 
-  /// The state that is needed after a restart.
-  std::string rows;
+  void save(stage::State& state) const;
+  void restore(stage::State& state);
 
  private:
+  void write_table(const stage::Step& step, const std::string& name) const;
+
+  std::string rows_;
+  size_t steps_ = 0;
+  bool has_all_ = true;  ///< pictures are in the table
   std::vector<ViewPoint> points_;
 };
 

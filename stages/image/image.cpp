@@ -134,28 +134,28 @@ class Image final : public stage::Stage {
     }
     for (const ViewPoint& view : views_->points())
       views_->add(step, name_, view, png_of(step, picture(step, paints, view.camera(camera_))));
-    views_->write_table(step, name_);
+    views_->end_step(step, name_);
+  }
+
+  void finish(stage::Step& step) override {
+    if (views_) views_->finish(step, name_);
   }
 
   void save(stage::State& state) const override {
     const Box box = box_.value_or(Box{});
     state.save("box", std::vector<Box>{box});
-    const std::string rows = views_ ? views_->rows : "";
-    state.save("rows", std::vector<char>(rows.begin(), rows.end()));
+    if (views_) views_->save(state);
+    else state.save("rows", std::vector<char>());
   }
   void restore(stage::State& state) override {
     const Box box = state.load<Box>("box").at(0);
     if (!box.empty()) box_ = box;
-    const auto rows = state.load<char>("rows");
-    if (views_) views_->rows.assign(rows.begin(), rows.end());
+    if (views_) views_->restore(state);
   }
 
  private:
   static int32_t size_from(const stage::Value& value, int64_t least, int64_t most) {
-    const int64_t number = stages::integer_from(value, least);
-    if (number > most)
-      value.fail("expected at most " + std::to_string(most) + ", not " + std::to_string(number));
-    return static_cast<int32_t>(number);
+    return static_cast<int32_t>(stages::integer_from(value, least, most));
   }
   void read_size(const stage::Value& value) {
     if (!value.is_list() || value.size() != 2)

@@ -290,8 +290,7 @@ VolumeOptions options_of(const stage::Value& map, bool is_spectral) {
   }
   if (const auto resolution = map.find("resolution")) {
     if (!is_spectral) resolution.fail("`resolution` is for spectral meshes; this one is uniform");
-    out.resolution = stages::integer_from(resolution, 2);
-    if (out.resolution > 256) resolution.fail("expected at most 256 samples along an axis");
+    out.resolution = stages::integer_from(resolution, 2, 256);
   }
   return out;
 }

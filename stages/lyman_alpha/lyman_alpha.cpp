@@ -8,6 +8,7 @@
 #include <pillion/stage.hpp>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "../common/options.hpp"
@@ -32,7 +33,7 @@ class LymanAlpha final : public stage::Stage {
         cosmology_(cosmology_of(setup)),
         epoch_(epoch_of(setup)),
         tau_bins_(tau_bins_of(setup)),
-        flux_bins_(0, 1, integer_from(setup["flux_bins"], 1), Scale::linear) {
+        flux_bins_(0, 1, integer_from(setup["flux_bins"], 1, most_bins), Scale::linear) {
     if (const auto units = setup["length_units"]) length_units_ = units.text();
     check_length(setup);
     if (const auto wanted = setup["mean_flux"]) {
@@ -45,7 +46,7 @@ class LymanAlpha final : public stage::Stage {
     setup.memory(8 / bytes_of(setup, gas_.fields()) / static_cast<double>(axes_.size()));
     // Every n-th cell of a line has other distributions and another spectrum than the line.
     setup.require_whole_publications();
-    history_.axes = axes_.size();
+    history_ = FluxHistory(axes_.size());
     setup.product("lyman_alpha.csv");
     for (const char letter : letters())
       for (const char* what : {"tau", "flux", "power"})
@@ -61,10 +62,11 @@ class LymanAlpha final : public stage::Stage {
                       (epoch_.meaning == Epoch::redshift ? "redshift" : "scale factor"));
     history_.begin(step, 1 / scale_factor - 1);
     for (const auto& axis : axes_) look_along(step, axis, scale_factor);
-    if (step.products_due()) step.write(history_.table(step, letters()));
+    history_.end();
+    if (step.products_due()) step.write(history_.table());
   }
   void finish(stage::Step& step) override {
-    if (!history_.empty()) step.write(history_.table(step, letters()));
+    if (!history_.empty()) step.write(history_.table());
   }
 
   void save(stage::State& state) const override { history_.save(state); }
@@ -81,7 +83,10 @@ class LymanAlpha final : public stage::Stage {
   }
 
   void add_axis(const stage::Setup& setup, int32_t axis) {
-    Axis out{axis, setup.input(stage::Input::pencils(gas_.fields(), axis)), -1};
+    // A field is made on whole pencils; without one, what is here already stays where it is.
+    auto pencils = stage::Input::pencils(gas_.fields(), axis);
+    if (!setup["into"]) pencils = std::move(pencils).in_parts();
+    Axis out{axis, setup.input(pencils), -1};
     if (const auto into = setup["into"]) {
       if (!into.is_map()) into.fail("expected the name of a field, such as {tau: optical_depth}");
       only_keys(into, {"tau"});
@@ -169,7 +174,7 @@ class LymanAlpha final : public stage::Stage {
   std::string length_units_;  ///< "": those of the mesh
   std::optional<double> mean_flux_;
   std::vector<Axis> axes_;
-  FluxHistory history_;
+  FluxHistory history_{0};
 };
 
 const pillion_parameter parameters[] = {

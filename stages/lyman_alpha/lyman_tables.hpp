@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "../common/options.hpp"
+#include "../common/rows.hpp"
 #include "../common/tally.hpp"
 #include "lyman_options.hpp"
 
@@ -102,8 +103,7 @@ inline Bins tau_bins_of(const stage::Setup& setup) {
   const double low = range[0].real(), high = range[1].real();
   if (!(low > 0 && low < high && std::isfinite(high)))
     range.fail("expected two numbers above 0, the lower one first, not " + written(range));
-  const int64_t number = integer_from(count, 1);
-  if (number > 1'000'000) count.fail("more than a million bins");
+  const int64_t number = integer_from(count, 1, most_bins);
   Bins bins(low, high, number, Scale::log);
   if (!bins.distinct()) count.fail("too many bins for this range: their edges coincide");
   return bins;
@@ -164,64 +164,41 @@ inline stage::Table table_of(const std::vector<double>& sums, const Measured& fo
   return out.per_step();
 }
 
-/// Mean flux over time: a row per publication, with `axes` values of each kind.
+/// Mean flux over time: a row per publication, with the values of each axis.
 class FluxHistory {
  public:
-  size_t axes = 0;
+  explicit FluxHistory(size_t axes) : axes_(axes) {}
 
   void begin(const stage::Step& step, double redshift) {
-    steps_.push_back(step.index());
-    times_.push_back(step.time());
-    redshifts_.push_back(redshift);
+    rows_.add("step", "", step.index());
+    rows_.add("time", step.units("time"), step.time());
+    rows_.add("redshift", "", redshift);
   }
   void add(const Measured& found) {
-    flux_.push_back(found.mean_flux);
-    rescaling_.push_back(found.rescaling);
+    const std::string ending = std::string("_") + found.axis;
+    rows_.add("flux" + ending, "", found.mean_flux);
+    rows_.add("effective" + ending, "", -std::log(found.mean_flux));
+    rows_.add("rescaling" + ending, "", found.rescaling);
   }
-  [[nodiscard]] bool empty() const { return steps_.empty(); }
+  void end() { rows_.end_row(); }
+  [[nodiscard]] bool empty() const { return rows_.empty(); }
 
-  [[nodiscard]] stage::Table table(const stage::Step& step, const std::string& letters) const {
+  [[nodiscard]] stage::Table table() const {
     stage::Table out("lyman_alpha", "Lyman-alpha mean flux");
-    out.column("step", "", steps_).column("time", step.units("time"), times_);
-    out.column("redshift", "", redshifts_);
-    for (size_t a = 0; a < axes; ++a) {
-      const std::string ending = std::string("_") + letters[a];
-      auto depth = of(flux_, a);
-      for (double& d : depth) d = -std::log(d);
-      out.column("flux" + ending, "", of(flux_, a));
-      out.column("effective" + ending, "", std::move(depth));
-      out.column("rescaling" + ending, "", of(rescaling_, a));
-    }
+    rows_.put_into(out);
     return out;
   }
 
-  void save(const stage::State& state) const {
-    state.save("steps", steps_);
-    state.save("times", times_);
-    state.save("redshifts", redshifts_);
-    state.save("flux", flux_);
-    state.save("rescaling", rescaling_);
-  }
+  void save(const stage::State& state) const { rows_.save(state); }
   void restore(const stage::State& state) {
-    steps_ = state.load<int64_t>("steps");
-    times_ = state.load<double>("times");
-    redshifts_ = state.load<double>("redshifts");
-    flux_ = state.load<double>("flux");
-    rescaling_ = state.load<double>("rescaling");
-    if (flux_.size() != steps_.size() * axes)
+    rows_.restore(state);
+    if (!rows_.empty() && rows_.columns() != 3 + 3 * axes_)
       throw Error(ErrorCode::Configuration, "the saved mean flux is of another number of axes");
   }
 
  private:
-  [[nodiscard]] std::vector<double> of(const std::vector<double>& all, size_t axis) const {
-    std::vector<double> out;
-    for (size_t i = axis; i < all.size(); i += axes) out.push_back(all[i]);
-    return out;
-  }
-
-  std::vector<int64_t> steps_;
-  std::vector<double> times_, redshifts_;
-  std::vector<double> flux_, rescaling_;  ///< row by row
+  size_t axes_;
+  Rows rows_;
 };
 
 }  // namespace pillion::stages::lyman_alpha

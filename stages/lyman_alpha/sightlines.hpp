@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <numbers>
+#include <numeric>
 #include <pillion/stage.hpp>
 #include <span>
 #include <string>
@@ -116,24 +117,68 @@ class Absorption {
 
 // The gas on this rank's lines of sight: reading it, and what it absorbs.
 
-/// The lines of a block of pencils.
-class SightlineRows {
+/// This peer's lines along an axis. They may come in parts, each with values where they lie, so
+/// that values on this rank need no copy.
+class Pencil {
  public:
-  SightlineRows(const stage::Block& block, int axis)
-      : first_(axis == 0 ? 1 : 0),
-        second_(axis == 2 ? 1 : 2),
-        across_(block.hi()[first_] - block.lo()[first_]),
-        count_(across_ * (block.hi()[second_] - block.lo()[second_])) {}
+  Pencil(const stage::Step& step, int32_t input, int axis)
+      : axis_(axis), first_(axis == 0 ? 1 : 0), second_(axis == 2 ? 1 : 2) {
+    for (int32_t b = 0; b < step.block_count(input); ++b) blocks_.push_back(step.block(input, b));
+    if (blocks_.empty()) return;
+    std::copy_n(blocks_[0].inner_lo(), 3, lo_.begin());
+    std::copy_n(blocks_[0].inner_hi(), 3, hi_.begin());
+    starts_.assign(static_cast<size_t>(count()) + 1, 0);
+    for_each_line([&](size_t line, int32_t) { ++starts_[line + 1]; });
+    std::partial_sum(starts_.begin(), starts_.end(), starts_.begin());
+    parts_.resize(static_cast<size_t>(starts_.back()));
+    auto next = starts_;
+    for_each_line(
+        [&](size_t line, int32_t part) { parts_[static_cast<size_t>(next[line]++)] = part; });
+  }
 
-  [[nodiscard]] int64_t count() const { return count_; }
-  /// Where the first element of a line is.
+  [[nodiscard]] int64_t across() const { return hi_[first_] - lo_[first_]; }
+  [[nodiscard]] int64_t count() const { return across() * (hi_[second_] - lo_[second_]); }
+  /// Where the first element of a line is, in an array of all lines.
   [[nodiscard]] int64_t start(int64_t line, const int64_t* strides) const {
-    return line % across_ * strides[first_] + line / across_ * strides[second_];
+    return line % across() * strides[first_] + line / across() * strides[second_];
+  }
+  /// One line of a component of a field, in doubles.
+  void read(int32_t field, int32_t component, int64_t line, std::span<double> values) const {
+    const int64_t i = lo_[first_] + line % across(), j = lo_[second_] + line / across();
+    for (auto n = starts_[static_cast<size_t>(line)]; n < starts_[static_cast<size_t>(line) + 1];
+         ++n) {
+      const auto& block = blocks_[static_cast<size_t>(parts_[static_cast<size_t>(n)])];
+      const auto& array = block[field];
+      const auto& strides = array.strides;
+      const int64_t from = block.lo()[axis_], size = block.hi()[axis_] - from;
+      array.visit([&](const auto* data) {
+        data += (i - block.lo()[first_]) * strides[first_] +
+                (j - block.lo()[second_]) * strides[second_] + component * strides[3];
+        for (int64_t c = 0; c < size; ++c)
+          values[static_cast<size_t>(from + c)] = static_cast<double>(data[c * strides[axis_]]);
+      });
+    }
   }
 
  private:
-  int first_, second_;  ///< axes across
-  int64_t across_, count_;
+  /// Calls body(line, part) for each line that a part has a stretch of.
+  template <class Body>
+  void for_each_line(Body&& body) const {
+    for (size_t b = 0; b < blocks_.size(); ++b) {
+      const auto* lo = blocks_[b].lo();
+      const auto* hi = blocks_[b].hi();
+      for (int64_t j = lo[second_]; j < hi[second_]; ++j)
+        for (int64_t i = lo[first_]; i < hi[first_]; ++i)
+          body(static_cast<size_t>(i - lo_[first_] + (j - lo_[second_]) * across()),
+               static_cast<int32_t>(b));
+    }
+  }
+
+  int axis_, first_, second_;
+  std::array<int64_t, 3> lo_{}, hi_{};
+  std::vector<stage::Block> blocks_;
+  std::vector<int64_t> starts_;  ///< by line: of its parts
+  std::vector<int32_t> parts_;
 };
 
 /// Optical depths, and later fluxes, of this peer's lines, one after the other.
@@ -152,9 +197,9 @@ struct Sightlines {
       const int64_t nx = block.hi()[0] - block.lo()[0], ny = block.hi()[1] - block.lo()[1];
       const int64_t strides[3] = {1, nx, nx * ny};
       auto* to = step.produce<double>(output, input, b);
-      const SightlineRows rows(block, axis);
-      for (int64_t line = 0; line < rows.count(); ++line) {
-        double* at = to + rows.start(line, strides);
+      const Pencil pencil(step, input, axis);
+      for (int64_t line = 0; line < pencil.count(); ++line) {
+        double* at = to + pencil.start(line, strides);
         for (int64_t i = 0; i < cells; ++i) at[i * strides[axis]] = *from++;
       }
     }
@@ -192,9 +237,7 @@ class Gas {
     const double cell = sight.velocity / static_cast<double>(sight.cells);
     const double scale[3] = {units[0] * sight.strength, doppler_of_kelvin() / cell,
                              units[2] / cell};
-    Absorption absorption(sight.cells);
-    for (int32_t b = 0; b < step.block_count(input); ++b)
-      absorb(step.block(input, b), axis, scale, absorption, out);
+    absorb(Pencil(step, input, axis), axis, scale, out);
     return out;
   }
 
@@ -215,28 +258,17 @@ class Gas {
                                       "; it must be in one of: " + listed(*known_[field]));
   }
 
-  /// One line of a component, in doubles.
-  static void read(const stage::Array& array, int32_t component, const SightlineRows& rows,
-                   int64_t line, int axis, std::vector<double>& values) {
-    const auto& strides = array.strides;
-    array.visit([&](const auto* data) {
-      data += rows.start(line, strides) + component * strides[3];
-      for (size_t i = 0; i < values.size(); ++i)
-        values[i] = static_cast<double>(data[static_cast<int64_t>(i) * strides[axis]]);
-    });
-  }
-
-  static void absorb(const stage::Block& block, int axis, const double (&scale)[3],
-                     Absorption& absorption, Sightlines& out) {
-    const SightlineRows rows(block, axis);
+  static void absorb(const Pencil& pencil, int axis, const double (&scale)[3], Sightlines& out) {
+    Absorption absorption(out.cells);
     const auto cells = static_cast<size_t>(out.cells);
     std::vector<double> density(cells), heat(cells), speed(cells);
-    out.tau.resize(static_cast<size_t>(out.count + rows.count()) * cells);
-    for (int64_t line = 0; line < rows.count(); ++line, ++out.count) {
-      read(block[0], 0, rows, line, axis, density);
-      read(block[1], 0, rows, line, axis, heat);
-      read(block[2], axis, rows, line, axis, speed);
-      const std::span tau(out.tau.data() + static_cast<size_t>(out.count) * cells, cells);
+    out.count = pencil.count();
+    out.tau.resize(static_cast<size_t>(out.count) * cells);
+    for (int64_t line = 0; line < out.count; ++line) {
+      pencil.read(0, 0, line, density);
+      pencil.read(1, 0, line, heat);
+      pencil.read(2, axis, line, speed);
+      const std::span tau(out.tau.data() + static_cast<size_t>(line) * cells, cells);
       for (size_t i = 0; i < cells; ++i) {
         const double strength = density[i] * scale[0], velocity = speed[i] * scale[2];
         const bool usable = strength >= 0 && heat[i] >= 0 && std::isfinite(strength) &&

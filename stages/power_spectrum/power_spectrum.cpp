@@ -53,7 +53,7 @@ class PowerSpectrum final : public stage::Stage {
         clouds_{window_of(setup["window"]), window_of(setup["with_window"])},
         particles_(setup["shot_noise"] ? setup["shot_noise"].real() : 0),
         is_log_(choice(setup["scale"], {"linear", "log"}) == 1),
-        bins_(setup["bins"] ? integer_from(setup["bins"], 1) : 0),
+        bins_(setup["bins"] ? integer_from(setup["bins"], 1, most_bins) : 0),
         width_(setup["width"].real()),
         layout_(choice(setup["layout"], {"auto", "slabs", "pencils"})) {
     if (!other_.empty() && std::string(mesh_field(setup, "with").mesh) != mesh_)
@@ -67,6 +67,10 @@ class PowerSpectrum final : public stage::Stage {
       setup["bins"].fail("linear shells are set by `width`; `bins` are for `scale: log`");
     if (!(width_ > 0) || !std::isfinite(width_))
       setup["width"].fail("expected the width of shells, above 0, not " + setup["width"].text());
+    const double shells = is_log_ ? 1 : linear_shells(volume_of_mesh(), width_);
+    if (shells > static_cast<double>(most_bins) || shells < 0.5)
+      setup["width"].fail("expected shells so wide that there are 1 to " +
+                          std::to_string(most_bins) + ", not " + setup["width"].text());
     if (setup["shot_noise"] && !(particles_ > 0))
       setup["shot_noise"].fail("expected the number of particles, which is above 0");
     if (setup["shot_noise"] && !other_.empty())
@@ -86,9 +90,7 @@ class PowerSpectrum final : public stage::Stage {
   }
 
   void run(stage::Step& step) override {
-    const Volume volume{{field_.cells[0], field_.cells[1], field_.cells[2]},
-                        {field_.length[0], field_.length[1], field_.length[2]},
-                        field_.axes};
+    const auto volume = volume_of_mesh();
     if (!transform_) {
       const auto decomposition = decomposition_of(step);
       transform_.emplace(volume.cells, field_.axes, decomposition);
@@ -113,6 +115,11 @@ class PowerSpectrum final : public stage::Stage {
   }
 
  private:
+  [[nodiscard]] Volume volume_of_mesh() const {
+    return {{field_.cells[0], field_.cells[1], field_.cells[2]},
+            {field_.length[0], field_.length[1], field_.length[2]},
+            field_.axes};
+  }
   /// As Input::transform has it, if nothing else was asked for.
   [[nodiscard]] Decomposition decomposition_of(const stage::Step& step) const {
     const bool slabs =

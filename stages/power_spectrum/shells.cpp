@@ -64,6 +64,8 @@ std::vector<double> linear_edges(const Volume& volume, double width) {
   return edges;
 }
 
+double linear_shells(const Volume& volume, double width) { return highest(volume) / width; }
+
 std::vector<double> log_edges(const Volume& volume, int64_t bins) {
   const double first = 0.5, last = highest(volume) + 0.5;
   std::vector<double> edges;
@@ -99,6 +101,18 @@ Shells::Shells(const Volume& volume, std::vector<double> edges, const Clouds& cl
   sums_.modes.assign(shells, 0);
 }
 
+/// The last edge that is not above a square, from one on that is not. It is near as a rule; where
+/// shells are thinner than waves are apart, it is searched for.
+size_t Shells::climb(size_t edge, double square) const {
+  constexpr int near = 4;
+  const auto is_below = [&] { return edge + 1 < squares_.size() && squares_[edge + 1] <= square; };
+  for (int n = 0; n < near && is_below(); ++n) ++edge;
+  if (!is_below()) return edge;
+  const auto from = squares_.begin() + static_cast<std::ptrdiff_t>(edge);
+  const auto above = std::upper_bound(from, squares_.end(), square);
+  return static_cast<size_t>(above - squares_.begin()) - 1;
+}
+
 void Shells::add(const Complex* a, const Complex* b, const stage::Step::Part& part) {
   if (part.count() == 0) return;
   const int64_t width = part.hi[0] - part.lo[0], nx = volume_.cells[0];
@@ -131,8 +145,7 @@ void Shells::add(const Complex* a, const Complex* b, const stage::Step::Part& pa
       const auto at_y = static_cast<size_t>(std::min(y, volume_.cells[1] - y));
       const auto at_z = static_cast<size_t>(std::min(z, volume_.cells[2] - z));
       double row = 0;
-      size_t shell = 0;
-      while (shell + 1 < edges_.size() && squares_[shell + 1] <= across) ++shell;
+      size_t shell = climb(0, across);
       for (int64_t i = 0; i < width; ++i) {
         const int64_t x = part.lo[0] + i;
         // Others than the first and the middle stand for their conjugates, too.
@@ -141,7 +154,7 @@ void Shells::add(const Complex* a, const Complex* b, const stage::Step::Part& pa
         row += power;
         sums_.planes[0][x] += powers[i];
         const double square = across + wave_squares_[0][x];
-        while (shell + 1 < edges_.size() && squares_[shell + 1] <= square) ++shell;
+        shell = climb(shell, square);
         if (shell + 1 == edges_.size() || square < squares_[0]) continue;
         sums_.modes[shell] += twins;
         sums_.k[shell] += static_cast<double>(twins) * std::sqrt(square);

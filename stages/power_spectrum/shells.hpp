@@ -26,6 +26,8 @@ struct Volume {
 /// Edges in units of the longest axis's 2 pi / L, ascending: shells [m - 1/2, m + 1/2) for m from 1
 /// to half the cells of that axis, or of equal ratio.
 std::vector<double> linear_edges(const Volume& volume, double width);
+/// How many linear shells there are, about.
+double linear_shells(const Volume& volume, double width);
 std::vector<double> log_edges(const Volume& volume, int64_t bins);
 
 /// How particles were put on the mesh, by the power of sinc that this multiplies a field with:
@@ -56,6 +58,8 @@ class Shells {
   [[nodiscard]] const std::vector<double>& edges() const { return edges_; }
 
  private:
+  [[nodiscard]] size_t climb(size_t edge, double square) const;
+
   Volume volume_;
   std::vector<double> edges_, squares_;
   std::array<std::vector<double>, 3> wave_squares_;  ///< by axis and index, in the same units

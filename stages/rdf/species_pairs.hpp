@@ -132,11 +132,7 @@ inline double cutoff_of(const stage::Value& value) {
   return cutoff;
 }
 
-inline int64_t bins_of(const stage::Value& value) {
-  const int64_t bins = integer_from(value, 1);
-  if (bins > 1'000'000) value.fail("more than a million bins");
-  return bins;
-}
+inline int64_t bins_of(const stage::Value& value) { return integer_from(value, 1, most_bins); }
 
 // The time average of a radial distribution function: counts and what they are divided by, summed
 // frame by frame, so that a changing volume or number of particles is weighed rightly.

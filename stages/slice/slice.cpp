@@ -167,7 +167,7 @@ class Slice final : public stage::Stage {
         field_(field_of(setup, "field", 0, Numbers::any)),
         component_(component_of(setup["component"], setup["field"], field_)),
         axis_(axis_of(setup)),
-        most_(integer_from(setup["pixels"], 1)),
+        most_(integer_from(setup["pixels"], 1, 8192)),
         fields_(fields_of(field_)),
         input_(setup.input(blocks_of_cells(field_, fields_))) {
     if (const auto at = setup["position"]) {

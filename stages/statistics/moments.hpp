@@ -16,6 +16,7 @@
 #include "../common/cells.hpp"
 #include "../common/elements.hpp"
 #include "../common/patches.hpp"
+#include "../common/rows.hpp"
 #include "../common/sums.hpp"
 #include "../common/volumes.hpp"
 
@@ -196,80 +197,56 @@ class MomentSeries {
     return out;
   }
 
-  void append(const stage::Step& step, std::vector<Moments> moments) {
-    steps_.push_back(step.index());
-    times_.push_back(step.time());
-    coarsening_.push_back(one_of(step, mesh_, field_));
-    moments_.insert(moments_.end(), moments.begin(), moments.end());
+  void append(const stage::Step& step, std::span<const Moments> moments) {
+    const auto units = step.units(name_);
+    const auto volume = is_weighted() ? volume_units(step.mesh(mesh_)).text() : std::string();
+    rows_.add("step", "", step.index());
+    rows_.add("time", step.units("time"), step.time());
+    const int64_t coarsening = one_of(step, mesh_, field_);
+    is_coarse_ = is_coarse_ || coarsening > 1;
+    rows_.add("coarsening", "", coarsening);
+    for (size_t p = 0; p < components_.size(); ++p) {
+      const auto ending = ending_of(components_[p], field_.components);
+      if (is_weighted()) rows_.add("volume" + ending, volume, moments[p].weight);
+      add(moments[p], ending, units);
+    }
+    rows_.end_row();
   }
 
   /// Whether values have different weights. The same on every peer.
   [[nodiscard]] bool is_weighted() const { return weighing_.is_by_volume(); }
 
-  [[nodiscard]] stage::Table table(const stage::Step& step) const {
+  [[nodiscard]] stage::Table table() const {
     stage::Table out("statistics_" + name_, "Statistics of " + name_);
-    out.column("step", "", steps_).column("time", step.units("time"), times_);
-    if (std::any_of(coarsening_.begin(), coarsening_.end(), [](int64_t n) { return n > 1; }))
-      out.column("coarsening", "", coarsening_);
-    const auto units = step.units(name_);
-    const bool weighted = is_weighted();
-    if (weighted) out.attribute("weighted", "by volume");
-    const auto volume = volume_units(step.mesh(mesh_)).text();
-    for (size_t p = 0; p < components_.size(); ++p) {
-      if (weighted) add_volumes(out, p, volume);
-      add_columns(out, p, units);
-    }
+    rows_.put_into(out, is_coarse_ ? "" : "coarsening");
+    if (is_weighted()) out.attribute("weighted", "by volume");
     return out;
   }
 
-  void save(const stage::State& state) const {
-    state.save(name_ + "_steps", steps_);
-    state.save(name_ + "_times", times_);
-    state.save(name_ + "_coarsening", coarsening_);
-    state.save(name_ + "_moments", moments_);
-  }
+  void save(const stage::State& state) const { rows_.save(state, name_); }
   void restore(const stage::State& state) {
-    steps_ = state.load<int64_t>(name_ + "_steps");
-    times_ = state.load<double>(name_ + "_times");
-    coarsening_ = state.load<int64_t>(name_ + "_coarsening");
-    moments_ = state.load<Moments>(name_ + "_moments");
-    if (moments_.size() != steps_.size() * components_.size())
+    rows_.restore(state, name_);
+    const size_t columns = 3 + components_.size() * (is_weighted() ? 8 : 7);
+    if (!rows_.empty() && rows_.columns() != columns)
       throw Error(ErrorCode::Configuration,
                   "the saved statistics of '" + name_ + "' have another number of components");
+    const auto coarsening = rows_.integers("coarsening");
+    is_coarse_ = std::any_of(coarsening.begin(), coarsening.end(), [](int64_t n) { return n > 1; });
   }
 
   [[nodiscard]] size_t parts() const { return components_.size(); }
-  [[nodiscard]] bool empty() const { return steps_.empty(); }
+  [[nodiscard]] bool empty() const { return rows_.empty(); }
 
  private:
-  void add_volumes(stage::Table& table, size_t part, const std::string& units) const {
-    std::vector<double> volume;
-    for (size_t row = part; row < moments_.size(); row += components_.size())
-      volume.push_back(moments_[row].weight);
-    table.column("volume" + ending_of(components_[part], field_.components), units,
-                 std::move(volume));
-  }
-  void add_columns(stage::Table& table, size_t part, const std::string& units) const {
-    std::vector<int64_t> count, not_finite;
-    std::vector<double> min, max, mean, deviation, rms;
-    for (size_t row = part; row < moments_.size(); row += components_.size()) {
-      const auto summary = summary_of(moments_[row]);
-      count.push_back(moments_[row].count);
-      not_finite.push_back(moments_[row].not_finite);
-      min.push_back(summary.min);
-      max.push_back(summary.max);
-      mean.push_back(summary.mean);
-      deviation.push_back(summary.deviation);
-      rms.push_back(summary.rms);
-    }
-    const auto ending = ending_of(components_[part], field_.components);
-    table.column("count" + ending, "", std::move(count));
-    table.column("not_finite" + ending, "", std::move(not_finite));
-    table.column("min" + ending, units, std::move(min));
-    table.column("max" + ending, units, std::move(max));
-    table.column("mean" + ending, units, std::move(mean));
-    table.column("standard_deviation" + ending, units, std::move(deviation));
-    table.column("rms" + ending, units, std::move(rms));
+  void add(const Moments& moments, const std::string& ending, const std::string& units) {
+    const auto summary = summary_of(moments);
+    rows_.add("count" + ending, "", moments.count);
+    rows_.add("not_finite" + ending, "", moments.not_finite);
+    rows_.add("min" + ending, units, summary.min);
+    rows_.add("max" + ending, units, summary.max);
+    rows_.add("mean" + ending, units, summary.mean);
+    rows_.add("standard_deviation" + ending, units, summary.deviation);
+    rows_.add("rms" + ending, units, summary.rms);
   }
 
   std::string name_;
@@ -279,10 +256,8 @@ class MomentSeries {
   PatchChoice patches_;
   Weighing weighing_;
   int32_t input_ = 0;
-  std::vector<int64_t> steps_;
-  std::vector<double> times_;
-  std::vector<int64_t> coarsening_;  ///< of how many values each row saw one
-  std::vector<Moments> moments_;
+  Rows rows_;
+  bool is_coarse_ = false;  ///< some row saw one of several values
 };
 
 }  // namespace pillion::stages::statistics

@@ -107,7 +107,7 @@ class Statistics final : public stage::Stage {
  private:
   void write(const stage::Step& step) const {
     for (const auto& series : series_)
-      if (!series.empty()) step.write(series.table(step));
+      if (!series.empty()) step.write(series.table());
   }
 
   VolumesByMesh volumes_;

@@ -16,6 +16,7 @@
 #include "../common/elements.hpp"
 #include "../common/options.hpp"
 #include "../common/places.hpp"
+#include "../common/rows.hpp"
 #include "moments.hpp"
 
 namespace pillion::stages::time_average {
@@ -76,15 +77,14 @@ class TimeAverage final : public stage::Stage {
   int64_t samples_ = 0, since_output_ = 0;
   double begin_ = std::numeric_limits<double>::quiet_NaN();   ///< time from which averages count
   double before_ = std::numeric_limits<double>::quiet_NaN();  ///< time of the sample before
-  std::vector<int64_t> steps_, counts_;
-  std::vector<double> times_, begins_;
+  Rows rows_;
 };
 
 TimeAverage::TimeAverage(stage::Setup& setup)
     : moments_(static_cast<Moments>(choice(setup["moments"], {"covariance", "product", "none"}))),
       by_time_(choice(setup["weights"], {"time", "equal"}) == 0),
       resets_(setup["reset"].boolean()),
-      output_every_(integer_from(setup["output_every"], 1)),
+      output_every_(integer_from(setup["output_every"], 1, most_counted)),
       from_step_(setup["from_step"].integer()) {
   read_fields(setup);
   auto inputs = names_;
@@ -283,14 +283,15 @@ void TimeAverage::produce(const stage::Step& step) {
 }
 
 void TimeAverage::note(const stage::Step& step) {
-  steps_.push_back(step.index());
-  times_.push_back(step.time());
-  begins_.push_back(begin_);
-  counts_.push_back(samples_);
-  stage::Table table("time_average_" + names_[0], "Averages over time of " + names_[0]);
   const auto units = step.units("time");
-  table.column("step", "", steps_).column("time", units, times_).column("begin", units, begins_);
-  step.write(table.column("samples", "", counts_));
+  rows_.add("step", "", step.index());
+  rows_.add("time", units, step.time());
+  rows_.add("begin", units, begin_);
+  rows_.add("samples", "", samples_);
+  rows_.end_row();
+  stage::Table table("time_average_" + names_[0], "Averages over time of " + names_[0]);
+  rows_.put_into(table);
+  step.write(table);
 }
 
 std::vector<int64_t> TimeAverage::parameters() const {
@@ -316,10 +317,7 @@ void TimeAverage::save(stage::State& state) const {
              width());
   state.save("weights", std::vector<double>{weight_, begin_, before_});
   state.save("samples", std::vector<int64_t>{samples_, since_output_});
-  state.save("steps", steps_);
-  state.save("times", times_);
-  state.save("begins", begins_);
-  state.save("counts", counts_);
+  rows_.save(state, "outputs");
 }
 
 void TimeAverage::restore(stage::State& state) {
@@ -333,10 +331,7 @@ void TimeAverage::restore(stage::State& state) {
   const auto samples = state.load<int64_t>("samples");
   weight_ = weights.at(0), begin_ = weights.at(1), before_ = weights.at(2);
   samples_ = samples.at(0), since_output_ = samples.at(1);
-  steps_ = state.load<int64_t>("steps");
-  times_ = state.load<double>("times");
-  begins_ = state.load<double>("begins");
-  counts_ = state.load<int64_t>("counts");
+  rows_.restore(state, "outputs");
   must_follow_ = true;
 }
 

@@ -20,6 +20,7 @@
 #include "../common/cells.hpp"
 #include "../common/elements.hpp"
 #include "../common/options.hpp"
+#include "../common/rows.hpp"
 #include "../common/volumes.hpp"
 #include "mean_error.hpp"
 
@@ -128,10 +129,8 @@ class ErrorHistory {
   explicit ErrorHistory(int32_t components) : components_(components) {}
 
   /// [peers]
-  void append(const stage::Step& step, const Samples& samples, std::vector<Found>& found) {
-    integers_.insert(integers_.end(), {step.index(), static_cast<int64_t>(samples.count),
-                                       static_cast<int64_t>(samples.missing)});
-    reals_.insert(reals_.end(), {step.time()});
+  void append(const stage::Step& step, const std::string& field, const Samples& samples,
+              std::vector<Found>& found) {
     std::vector<double> sums, greatest;
     std::vector<int64_t> verdicts;
     std::vector<std::vector<double>> sets;
@@ -145,69 +144,41 @@ class ErrorHistory {
     step.max(std::span(greatest));
     step.sum(std::span(verdicts));
     const auto middle = medians(step, sets);
+    const auto units = step.units(field), time = step.units("time");
+    rows_.add("step", "", step.index());
+    rows_.add("time", time, step.time());
+    rows_.add("samples", "", static_cast<int64_t>(samples.count));
+    rows_.add("missing", "", static_cast<int64_t>(samples.missing));
     for (size_t c = 0; c < found.size(); ++c) {
+      const auto end = ending_of(static_cast<int32_t>(c), components_);
       // Half of Delta (1 + 2 sum rho): the integral over lags by the trapezoidal rule.
       const double lags = middle[3 * c + 2] / 2;
-      reals_.insert(reals_.end(),
-                    {sums[2 * c] / sums[2 * c + 1], middle[3 * c], greatest[c], middle[3 * c + 1],
-                     lags * samples.spacing_time, lags * samples.spacing_steps});
-      for (size_t v = 0; v < uncertainty::verdicts; ++v)
-        integers_.push_back(verdicts[c * uncertainty::verdicts + v]);
-    }
-  }
-
-  [[nodiscard]] bool empty() const { return integers_.empty(); }
-  [[nodiscard]] stage::Table table(const stage::Step& step, const std::string& field,
-                                   double confidence) const {
-    const auto units = step.units(field), time = step.units("time");
-    stage::Table out("uncertainty_" + field, "Uncertainty of time averages of " + field);
-    out.column("step", "", integers(0)).column("time", time, reals(0));
-    out.column("samples", "", integers(1)).column("missing", "", integers(2));
-    for (size_t c = 0; c < static_cast<size_t>(components_); ++c) {
-      const auto end = ending_of(static_cast<int32_t>(c), components_);
-      const size_t real = 1 + per_component_reals * c, integer = 3 + uncertainty::verdicts * c;
-      out.column("mean" + end, units, reals(real));
-      out.column("sigma_median" + end, units, reals(real + 1));
-      out.column("sigma_max" + end, units, reals(real + 2));
-      out.column("interval_median" + end, units, reals(real + 3));
-      out.column("integral_time_median" + end, time, reals(real + 4));
-      out.column("integral_steps_median" + end, "", reals(real + 5));
+      rows_.add("mean" + end, units, sums[2 * c] / sums[2 * c + 1]);
+      rows_.add("sigma_median" + end, units, middle[3 * c]);
+      rows_.add("sigma_max" + end, units, greatest[c]);
+      rows_.add("interval_median" + end, units, middle[3 * c + 1]);
+      rows_.add("integral_time_median" + end, time, lags * samples.spacing_time);
+      rows_.add("integral_steps_median" + end, "", lags * samples.spacing_steps);
       const char* names[] = {"fitted", "unresolved", "misfit", "constant", "unknown"};
       for (size_t v = 0; v < uncertainty::verdicts; ++v)
-        out.column(names[v] + end, "", integers(integer + v));
+        rows_.add(names[v] + end, "", verdicts[c * uncertainty::verdicts + v]);
     }
+    rows_.end_row();
+  }
+
+  [[nodiscard]] stage::Table table(const std::string& field, double confidence) const {
+    stage::Table out("uncertainty_" + field, "Uncertainty of time averages of " + field);
+    rows_.put_into(out);
     out.attribute("confidence", confidence);
     return out;
   }
 
-  void save(const stage::State& state) const {
-    state.save("integers", integers_);
-    state.save("reals", reals_);
-  }
-  void restore(const stage::State& state) {
-    integers_ = state.load<int64_t>("integers");
-    reals_ = state.load<double>("reals");
-  }
+  void save(const stage::State& state) const { rows_.save(state); }
+  void restore(const stage::State& state) { rows_.restore(state); }
 
  private:
-  static constexpr size_t per_component_reals = 6;
-
-  template <class T>
-  [[nodiscard]] static std::vector<T> column(const std::vector<T>& rows, size_t width, size_t at) {
-    std::vector<T> out;
-    for (size_t i = at; i < rows.size(); i += width) out.push_back(rows[i]);
-    return out;
-  }
-  [[nodiscard]] std::vector<double> reals(size_t at) const {
-    return column(reals_, 1 + per_component_reals * static_cast<size_t>(components_), at);
-  }
-  [[nodiscard]] std::vector<int64_t> integers(size_t at) const {
-    return column(integers_, 3 + uncertainty::verdicts * static_cast<size_t>(components_), at);
-  }
-
   int32_t components_;
-  std::vector<int64_t> integers_;
-  std::vector<double> reals_;
+  Rows rows_;
 };
 
 namespace {
@@ -250,8 +221,8 @@ class Uncertainty final : public stage::Stage {
     const auto samples = samples_of(step);
     ErrorOfMean error(static_cast<int64_t>(samples.count), static_cast<size_t>(lags_), confidence_);
     for (int32_t b = 0; b < step.block_count(input_); ++b) look_at(step, b, samples, error, found);
-    history_.append(step, samples, found);
-    step.write(history_.table(step, name_, confidence_));
+    history_.append(step, name_, samples, found);
+    step.write(history_.table(name_, confidence_));
   }
 
   void save(stage::State& state) const override { history_.save(state); }

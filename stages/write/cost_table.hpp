@@ -8,7 +8,8 @@
 #include <span>
 #include <string>
 #include <utility>
-#include <vector>
+
+#include "../common/rows.hpp"
 
 namespace pillion::stages::write {
 
@@ -30,34 +31,35 @@ class CostTable {
 
   /// Adds a step: the longest time of all peers, and the sum of what they wrote. [peers]
   void add(const stage::Step& step, double seconds, int64_t bytes) {
-    step.max(std::span(&seconds, 1));
-    step.sum(std::span(&bytes, 1));
-    steps_.push_back(step.index());
-    seconds_.push_back(seconds);
-    bytes_.push_back(bytes);
+    begin_row(step, seconds, bytes);
+    rows_.end_row();
   }
-  /// A stage may add columns to it.
+  /// The same with a column of the stage's own, with the same value on every peer.
+  void add(const stage::Step& step, double seconds, int64_t bytes, const char* name,
+           int64_t value) {
+    begin_row(step, seconds, bytes);
+    rows_.add(name, "", value);
+    rows_.end_row();
+  }
   [[nodiscard]] stage::Table table() const {
     stage::Table out(name_, title_);
-    out.column("step", "", steps_).column("write_seconds", "s", seconds_);
-    out.column("bytes", "", bytes_);
+    rows_.put_into(out);
     return out;
   }
-  void save(stage::State& state) const {
-    state.save("written", steps_);
-    state.save("seconds", seconds_);
-    state.save("bytes", bytes_);
-  }
-  void restore(stage::State& state) {
-    steps_ = state.load<int64_t>("written");
-    seconds_ = state.load<double>("seconds");
-    bytes_ = state.load<int64_t>("bytes");
-  }
+  void save(const stage::State& state) const { rows_.save(state, "costs"); }
+  void restore(const stage::State& state) { rows_.restore(state, "costs"); }
 
  private:
+  void begin_row(const stage::Step& step, double seconds, int64_t bytes) {
+    step.max(std::span(&seconds, 1));
+    step.sum(std::span(&bytes, 1));
+    rows_.add("step", "", step.index());
+    rows_.add("write_seconds", "s", seconds);
+    rows_.add("bytes", "", bytes);
+  }
+
   std::string name_, title_;
-  std::vector<int64_t> steps_, bytes_;
-  std::vector<double> seconds_;
+  Rows rows_;
 };
 
 }  // namespace pillion::stages::write

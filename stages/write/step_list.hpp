@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "../common/files.hpp"
 #include "fields.hpp"
 
 namespace pillion::stages::write {
@@ -38,6 +39,8 @@ class StepList {
   [[nodiscard]] bool begin(const stage::Step& step);
   /// After a step is whole. [peers]
   void add(const stage::Step& step, const StoredStep& stored);
+  /// Whether a file that lists all steps is due, after a step was added.
+  [[nodiscard]] bool is_list_due() const { return stages::is_list_due(steps_.size()); }
 
   void save(stage::State& state) const;
   /// Throws if other fields were saved.

@@ -7,6 +7,8 @@ import re
 import numpy as np
 import pytest
 from pillion import Error, read_table
+from pillion.datasets.kept import rows_of
+from pillion.tables import entry_of_head, read_head
 from sample import CONFIGURATION, table_text
 
 REALS = np.array([0.1, 1e-300, -math.pi, 1e22, math.nan, math.inf])
@@ -125,3 +127,23 @@ def test_missing_and_not_text(tmp_path):
     (tmp_path / "picture.csv").write_bytes(b"\x89PNG\xff\xfe")
     with pytest.raises(Error, match="not UTF-8"):
         read_table(tmp_path / "picture.csv")
+
+
+@pytest.mark.parametrize("left", ["#1,2\n#3,4\n", "#1,2\n#3", "#1", "0.5,1\n#3,4\n"])
+def test_rows_that_are_being_added_are_passed_over(path, left):
+    """What a writer, or one that was killed, has of them begins with a comment's character."""
+    rows = len(REALS) + left.count("0.5")
+    path.write_text(path.read_text() + left)
+    assert read_table(path).rows == read_head(path).rows == rows_of(path) == rows
+    np.testing.assert_array_equal(read_table(path)["x"][: len(REALS)], REALS)
+    pandas = pytest.importorskip("pandas")
+    if left.endswith("\n"):
+        assert len(pandas.read_csv(path, comment="#")) == rows
+
+
+def test_numbers_of_a_head_may_have_blanks_behind_them(path):
+    padded = re.sub(r"^(# (?:step|time): \S+)$", r"\1" + 12 * " ", path.read_text(), flags=re.M)
+    path.write_text(padded)
+    table = read_table(path)
+    assert (table.step, table.time) == (42, 21.5)
+    assert entry_of_head(path, "time") == "21.5"

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <pillion/stage/host.hpp>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,11 +18,22 @@ class Table {
       : name_(std::move(name)), title_(std::move(title)) {}
 
   Table& column(std::string name, std::string units, std::vector<double> values) {
-    columns_.push_back({std::move(name), std::move(units), std::move(values), {}, true});
+    auto& added = add(std::move(name), std::move(units), true);
+    added.reals = std::move(values);
     return *this;
   }
   Table& column(std::string name, std::string units, std::vector<int64_t> values) {
-    columns_.push_back({std::move(name), std::move(units), {}, std::move(values), false});
+    auto& added = add(std::move(name), std::move(units), false);
+    added.integers = std::move(values);
+    return *this;
+  }
+  /// The same with values that stay where they are until the table is written.
+  Table& column(std::string name, std::string units, std::span<const double> values) {
+    add(std::move(name), std::move(units), true).lent_reals = values;
+    return *this;
+  }
+  Table& column(std::string name, std::string units, std::span<const int64_t> values) {
+    add(std::move(name), std::move(units), false).lent_integers = values;
     return *this;
   }
   /// A number that belongs to the whole table.
@@ -46,6 +58,14 @@ class Table {
     return *this;
   }
 
+  /// Rows that an earlier writing had are as they were, so that only those behind them are added to
+  /// the file. For tables with a row for every publication: what a writing takes does not grow with
+  /// the run. Give the columns as spans.
+  Table& growing() {
+    growing_ = true;
+    return *this;
+  }
+
   [[nodiscard]] int32_t write(const pillion_stage_host* host, pillion_work* work) const;
 
  private:
@@ -53,15 +73,28 @@ class Table {
     std::string name, units;
     std::vector<double> reals;
     std::vector<int64_t> integers;
+    std::span<const double> lent_reals;  ///< instead of these
+    std::span<const int64_t> lent_integers;
     bool is_real;
+
+    [[nodiscard]] std::span<const double> all_reals() const {
+      return reals.empty() ? lent_reals : std::span(reals);
+    }
+    [[nodiscard]] std::span<const int64_t> all_integers() const {
+      return integers.empty() ? lent_integers : std::span(integers);
+    }
   };
+  Column& add(std::string name, std::string units, bool is_real) {
+    columns_.push_back({std::move(name), std::move(units), {}, {}, {}, {}, is_real});
+    return columns_.back();
+  }
   struct Attribute {
     std::string name, units, text;
     double value;
     bool is_text;
   };
   std::string name_, title_;
-  bool per_step_ = false, in_parts_ = false;
+  bool per_step_ = false, in_parts_ = false, growing_ = false;
   std::vector<Column> columns_;
   std::vector<Attribute> attributes_;
 };
@@ -73,11 +106,13 @@ inline int32_t Table::write(const pillion_stage_host* host, pillion_work* work) 
   constexpr double no_real = 0;
   constexpr int64_t no_integer = 0;
   for (const auto& c : columns_) {
-    const double* reals = c.reals.empty() ? &no_real : c.reals.data();
-    const int64_t* integers = c.integers.empty() ? &no_integer : c.integers.data();
-    columns.push_back({c.name.c_str(), c.units.c_str(), c.is_real ? reals : nullptr,
-                       c.is_real ? nullptr : integers});
-    const auto size = static_cast<int64_t>(c.is_real ? c.reals.size() : c.integers.size());
+    const auto reals = c.all_reals();
+    const auto integers = c.all_integers();
+    const double* first_real = reals.empty() ? &no_real : reals.data();
+    const int64_t* first_integer = integers.empty() ? &no_integer : integers.data();
+    columns.push_back({c.name.c_str(), c.units.c_str(), c.is_real ? first_real : nullptr,
+                       c.is_real ? nullptr : first_integer});
+    const auto size = static_cast<int64_t>(c.is_real ? reals.size() : integers.size());
     if (columns.size() == 1) rows = size;
     if (size != rows)
       throw Error(ErrorCode::Stage,
@@ -91,7 +126,7 @@ inline int32_t Table::write(const pillion_stage_host* host, pillion_work* work) 
   table.size = sizeof table;
   table.name = name_.c_str();
   table.title = title_.c_str();
-  table.per_step = per_step_ ? 1 : 0;
+  table.per_step = growing_ ? 2 : per_step_ ? 1 : 0;
   table.in_parts = in_parts_ ? 1 : 0;
   table.column_count = static_cast<int32_t>(columns.size());
   table.rows = rows;

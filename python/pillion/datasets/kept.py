@@ -73,7 +73,7 @@ def _rows(path: Path) -> int:
         text = path.read_bytes()
     except OSError as error:
         raise Error(f"cannot read {path}: {error.strerror}") from error
-    head = len(re.findall(rb"^#", text, re.MULTILINE)) + 1
+    head = len(re.findall(rb"^#.*\n", text, re.MULTILINE)) + 1  # also rows that are being added
     return max(0, text.count(b"\n") - head)
 
 

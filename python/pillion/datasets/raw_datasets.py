@@ -58,12 +58,19 @@ class _Blocks:
         return take(out, (*(within for _, _, within in found), *key[len(shape) :]))
 
 
+def _paths_in(head: Path) -> dict[int, str]:
+    return {entry["step"]: str(entry["index"]) for entry in heads(head)["steps"] or []}
+
+
+_paths: Kept[dict[int, str]] = Kept(_paths_in, 16 << 20)  # of the indices, by step
+
+
 def index_at(head: Path, step: int) -> RawIndex:
     """The blocks of a step of the dataset. Raises Error if it has no such step, or no more."""
-    steps = {entry["step"]: entry for entry in heads(head)["steps"] or []}
-    if step not in steps:
+    paths = _paths(head)
+    if step not in paths:
         raise Error(f"{head} has no step {step}")
-    return index_of(head.parent / str(steps[step]["index"]))
+    return index_of(head.parent / paths[step])
 
 
 def _shape_of(of: RawField, index: RawIndex, cells: tuple[int, ...] | None) -> tuple[int, ...]:

@@ -4,7 +4,7 @@
 import json
 import math
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,12 +16,32 @@ _SPECIAL = {1: math.nan, 2: math.inf, 3: -math.inf}
 _KINDS = {"nan": 1, "inf": 2, "-inf": 3}
 
 
+class _Column:
+    """Numbers that are added one by one, as an array without a copy."""
+
+    def __init__(self, kind: type, values: Iterable[float] = ()) -> None:
+        self._array = np.array(list(values), kind)
+        self._size = len(self._array)
+
+    def append(self, value: float) -> None:
+        if self._size == len(self._array):
+            # Twice as much, so that copies are in proportion to what is added.
+            room = np.empty(max(16, self._size), self._array.dtype)
+            self._array = np.concatenate([self._array, room])
+        self._array[self._size] = value
+        self._size += 1
+
+    @property
+    def values(self) -> np.ndarray[Any, Any]:
+        return self._array[: self._size]
+
+
 class Rows:
     """Columns by name, `step` and `time` before all others, of the stage `name`."""
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._columns: dict[str, list[float]] = {}
+        self._columns: dict[str, _Column] = {}
 
     def __bool__(self) -> bool:
         return bool(self._columns)
@@ -36,15 +56,16 @@ class Rows:
             self._add(step, row)
 
     def write(self, step: Step) -> None:
-        steps = np.array(self._columns["step"], np.int64)
-        columns = {**{n: np.array(v) for n, v in self._columns.items()}, "step": steps}
-        step.table(self._name, columns, units={"time": step.units("time")})
+        columns = {name: column.values for name, column in self._columns.items()}
+        step.table(self._name, columns, units={"time": step.units("time")}, growing=True)
 
     def dumped(self) -> bytes:
-        return json.dumps(self._columns).encode()
+        lists = {name: column.values.tolist() for name, column in self._columns.items()}
+        return json.dumps(lists).encode()
 
     def load(self, text: bytes) -> None:
-        self._columns = json.loads(text)
+        lists = json.loads(text)
+        self._columns = {name: _Column(_kind_of(name), values) for name, values in lists.items()}
 
     def _checked(self, row: Any) -> dict[str, float]:
         if not isinstance(row, Mapping) or not row:
@@ -88,7 +109,11 @@ class Rows:
         for name, value in zip(
             ("step", "time", *row), (step.index, step.time, *values), strict=True
         ):
-            self._columns.setdefault(name, []).append(value)
+            self._columns.setdefault(name, _Column(_kind_of(name))).append(value)
+
+
+def _kind_of(name: str) -> type:
+    return np.int64 if name == "step" else np.float64
 
 
 def shown(value: Any) -> str:

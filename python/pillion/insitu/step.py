@@ -334,6 +334,7 @@ class Step:
         attributes: Mapping[str, Any] | None = None,
         title: str = "",
         per_step: bool = False,
+        growing: bool = False,
     ) -> None:
         """Writes a table product; the first peer's is the one that is written. [peers]
 
@@ -344,6 +345,8 @@ class Step:
             attributes: numbers and texts that belong to the whole table.
             title: for people.
             per_step: a file for every step, NAME.STEP.csv, rather than one that is replaced.
+            growing: the rows that an earlier writing had are as they were, so that only those
+                behind them are added to the file.
         """
         units = dict(units or {})
         arrays = {name: _column(name, values) for name, values in columns.items()}
@@ -359,6 +362,7 @@ class Step:
             name,
             title or name.replace("_", " "),
             per_step,
+            growing,
             lengths.pop(),
             list(arrays),
             [units.get(n, "") for n in arrays],

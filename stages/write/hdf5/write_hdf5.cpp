@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "../../common/options.hpp"
+#include "../../common/rows.hpp"
 #include "../fields.hpp"
 #include "../step_list.hpp"
 #include "writer.hpp"
@@ -34,7 +35,8 @@ class WriteHdf5 final : public stage::Stage {
       : fields_(setup, true),
         name_(dataset_name(setup, fields_.mesh().mesh)),
         compression_(setup),
-        writer_(compression_, setup["durable"].boolean(), integer_from(setup["at_once"], 0)),
+        writer_(compression_, setup["durable"].boolean(),
+                integer_from(setup["at_once"], 0, most_counted)),
         steps_(fields_, name_, name_ + ".xmf", name_ + "_hdf5") {
     fields_.expect_no_cells(setup, "write_hdf5");
     read_files(setup);
@@ -48,13 +50,16 @@ class WriteHdf5 final : public stage::Stage {
   }
 
   void run(stage::Step& step) override;
+  void finish(stage::Step& step) override {
+    if (has_begun_ && !steps_.is_list_due()) write_index(step);
+  }
   void save(stage::State& state) const override {
     steps_.save(state);
-    state.save("rows", rows_);
+    rows_.save(state);
   }
   void restore(stage::State& state) override {
     steps_.restore(state);
-    rows_ = state.load<Row>("rows");
+    rows_.restore(state);
   }
 
  private:
@@ -82,18 +87,14 @@ class WriteHdf5 final : public stage::Stage {
   std::vector<Bytes> packed_;  ///< particles or elements as shared, without gaps
   write::StepList steps_;
   bool has_begun_ = false;
-  struct Row {
-    int64_t step = 0;
-    Hdf5Cost cost;
-  };
-  std::vector<Row> rows_;
+  Rows rows_;
 };
 
 void WriteHdf5::read_files(const stage::Setup& setup) {
   is_grouped_ = choice(setup["files"], {"shared", "grouped"}) == 1;
   const auto groups = setup["groups"];
   if (groups.is_scalar() && groups.text() == "auto") return;
-  groups_ = integer_from(groups, 1);
+  groups_ = integer_from(groups, 1, most_bins);
   if (!is_grouped_) groups.fail("`groups` goes with `files: grouped`");
 }
 
@@ -246,7 +247,7 @@ void WriteHdf5::run(stage::Step& step) {
   auto cost = writer_.write(step, fields_, chunking, std::move(blocks), text,
                             folder / step_path(name_, step.index()));
   steps_.add(step, {step.index(), step.time(), text.coarsening, product(cells)});
-  write_index(step);
+  if (steps_.is_list_due()) write_index(step);
   note(step, cost);
 }
 
@@ -262,23 +263,14 @@ void WriteHdf5::write_index(const stage::Step& step) const {
 void WriteHdf5::note(stage::Step& step, Hdf5Cost cost) {
   step.max(std::span<double>(cost.seconds));
   step.sum(std::span<int64_t>(cost.counts));
-  rows_.push_back({step.index(), cost});
-  stage::Table table("write_" + name_ + "_hdf5", "Writing of " + name_ + " as HDF5");
-  std::vector<int64_t> steps;
-  for (const auto& row : rows_) steps.push_back(row.step);
-  table.column("step", "", std::move(steps));
+  rows_.add("step", "", step.index());
   const char* const seconds[] = {"filter_seconds", "write_seconds"};
   const char* const counts[] = {"bytes", "bytes_of_fields", "files"};
-  for (size_t n = 0; n < std::size(seconds); ++n) {
-    std::vector<double> values;
-    for (const auto& row : rows_) values.push_back(row.cost.seconds[n]);
-    table.column(seconds[n], "s", std::move(values));
-  }
-  for (size_t n = 0; n < std::size(counts); ++n) {
-    std::vector<int64_t> values;
-    for (const auto& row : rows_) values.push_back(row.cost.counts[n]);
-    table.column(counts[n], "", std::move(values));
-  }
+  for (size_t n = 0; n < std::size(seconds); ++n) rows_.add(seconds[n], "s", cost.seconds[n]);
+  for (size_t n = 0; n < std::size(counts); ++n) rows_.add(counts[n], "", cost.counts[n]);
+  rows_.end_row();
+  stage::Table table("write_" + name_ + "_hdf5", "Writing of " + name_ + " as HDF5");
+  rows_.put_into(table);
   step.write(table);
 }
 

@@ -9,9 +9,11 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <map>
 #include <pillion/idx/bitmask.hpp>
 #include <pillion/stage.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "../../common/messages.hpp"
@@ -52,13 +54,14 @@ inline Region region_from(const stage::Value& value, const pillion_field_descrip
   if (!value.is_list() || value.size() != mesh.axes)
     value.fail("expected [first, one past the last] cell for each of the " +
                std::to_string(mesh.axes) + " axes");
+  constexpr int64_t most = int64_t{1} << 40;
   for (int64_t d = 0; d < mesh.axes; ++d) {
     const auto a = static_cast<size_t>(d);
     const auto range = value[d];
     if (!range.is_list() || range.size() != 2)
       range.fail("expected [first, one past the last] cell");
-    out.lo[a] = integer_from(range[0], 0);
-    out.hi[a] = integer_from(range[1], 1);
+    out.lo[a] = integer_from(range[0], 0, most);
+    out.hi[a] = integer_from(range[1], 1, most);
     if (out.lo[a] >= out.hi[a] || out.hi[a] > mesh.cells[d])
       range.fail("cells from " + std::to_string(out.lo[a]) + " to " + std::to_string(out.hi[a]) +
                  " are none of the mesh's " + std::to_string(mesh.cells[d]));
@@ -97,19 +100,18 @@ class SampleBoxes {
  public:
   /// Of an input as shared, each block is a box; of one in parts, boxes may have several blocks.
   SampleBoxes(const stage::Step& step, int32_t input, int32_t axes, bool in_parts) {
+    std::map<idx::Point, size_t> of;  // the number of the box that begins there
     for (int32_t b = 0; b < step.block_count(input); ++b) {
       const auto block = step.block(input, b);
       if (block.count() == 0) continue;
       const Region region = region_of(block.lo(), block.hi(), axes);
       const Region whole = in_parts ? region_of(block.inner_lo(), block.inner_hi(), axes) : region;
-      auto at = boxes_.end();
-      if (in_parts)
-        at = std::find_if(boxes_.begin(), boxes_.end(),
-                          [&](const SampleBox& box) { return box.shape.lo == whole.lo; });
-      if (at == boxes_.end())
-        at = boxes_.insert(at, SampleBox{{whole.lo, whole.hi, whole.lo, whole.hi, {}}, {}});
-      at->shape.parts.push_back(region);
-      auto& arrays = at->arrays.emplace_back();
+      const auto [known, is_new] =
+          in_parts ? of.try_emplace(whole.lo, boxes_.size()) : std::pair(of.end(), true);
+      if (is_new) boxes_.push_back(SampleBox{{whole.lo, whole.hi, whole.lo, whole.hi, {}}, {}});
+      auto& box = is_new ? boxes_.back() : boxes_[known->second];
+      box.shape.parts.push_back(region);
+      auto& arrays = box.arrays.emplace_back();
       for (int32_t f = 0; f < block.array_count(); ++f)
         arrays.push_back(array_of(block[f], region));
     }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <pillion/error.hpp>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "../../common/options.hpp"
+#include "../../common/rows.hpp"
 #include "../fields.hpp"
 #include "../step_list.hpp"
 #include "block_plan.hpp"
@@ -28,6 +30,9 @@ class WriteIdx final : public stage::Stage {
   explicit WriteIdx(stage::Setup& setup);
 
   void run(stage::Step& step) override;
+  void finish(stage::Step& step) override {
+    if (writer_ && !steps_.is_list_due()) list_steps(step, writer_->dataset());
+  }
   void save(stage::State& state) const override;
   void restore(stage::State& state) override;
 
@@ -42,8 +47,10 @@ class WriteIdx final : public stage::Stage {
                                             const std::vector<SampleBox>& boxes) const;
   [[nodiscard]] idx::Dataset dataset_for(const std::array<int, 3>& sides) const;
   void begin(const stage::Step& step, const std::vector<SampleBox>& boxes);
-  /// Continues what is on disk already; returns false if there is nothing to continue. [peers]
-  [[nodiscard]] bool continue_dataset(const stage::Step& step, idx::Dataset& dataset);
+  /// Whether there is a dataset on disk, or in the state, that this run continues. [peers]
+  [[nodiscard]] bool is_continued(const stage::Step& step, const idx::Dataset& dataset) const;
+  /// The list of steps, without any.
+  [[nodiscard]] write::StepList no_steps() const { return {fields_, name_, name_ + ".idx", name_}; }
   void check_restored() const;
   /// Writes the dataset's text. [peers]
   void list_steps(const stage::Step& step, const idx::Dataset& dataset) const;
@@ -72,12 +79,8 @@ class WriteIdx final : public stage::Stage {
   std::string restored_;        ///< text of the dataset that this run continues, if it had begun
   std::array<int, 3> sides_{};  ///< of boxes, as the bitmask has them
   size_t aggregators_ = 0;
-  struct Row {
-    int64_t step = 0;
-    std::array<double, 4> times{};    ///< plan, encode, exchange, write: of the slowest peer
-    std::array<int64_t, 4> counts{};  ///< bytes, sent, files, runs: of all
-  };
-  std::vector<Row> rows_;
+  write::StepList steps_;
+  Rows rows_;
   int64_t coarse_ = 0;  ///< publications that were not whole, and so not written
 };
 
@@ -135,9 +138,9 @@ std::string file_template(const std::string& name, int64_t blocks) {
   return "./" + name + out;
 }
 
-int64_t integer_or_auto(const stage::Value& value, int64_t least) {
+int64_t integer_or_auto(const stage::Value& value, int64_t most) {
   if (value.is_scalar() && value.text() == "auto") return 0;
-  return integer_from(value, least);
+  return integer_from(value, 1, most);
 }
 
 }  // namespace
@@ -145,7 +148,8 @@ int64_t integer_or_auto(const stage::Value& value, int64_t least) {
 WriteIdx::WriteIdx(stage::Setup& setup)
     : fields_(setup),
       name_(dataset_name(setup, fields_.mesh().mesh)),
-      region_(region_from(setup["region"], fields_.mesh())) {
+      region_(region_from(setup["region"], fields_.mesh())),
+      steps_(no_steps()) {
   read_numbers(setup);
   read_box(setup["box"]);
   const BlockCompression compression(setup["compression"], fields_);
@@ -168,16 +172,14 @@ WriteIdx::WriteIdx(stage::Setup& setup)
 }
 
 void WriteIdx::read_numbers(const stage::Setup& setup) {
-  phases_ = static_cast<int>(integer_from(setup["phases"], 1));
-  if (phases_ > 3) setup["phases"].fail("there are 1 to 3 phases, not " + std::to_string(phases_));
+  phases_ = static_cast<int>(integer_from(setup["phases"], 1, 3));
   options_.direct = phases_ == 1;
-  options_.aggregators = static_cast<size_t>(integer_or_auto(setup["aggregators"], 1));
+  options_.aggregators = static_cast<size_t>(integer_or_auto(setup["aggregators"], most_counted));
   options_.durable = setup["durable"].boolean();
-  options_.at_once = integer_from(setup["at_once"], 0);
-  bits_per_block_ = integer_or_auto(setup["bits_per_block"], 1);
-  if (bits_per_block_ > 28) setup["bits_per_block"].fail("blocks have at most 2^28 samples");
-  blocks_per_file_ = integer_or_auto(setup["blocks_per_file"], 1);
-  left_out_ = static_cast<int>(integer_from(setup["leave_out"], 0));
+  options_.at_once = integer_from(setup["at_once"], 0, most_counted);
+  bits_per_block_ = integer_or_auto(setup["bits_per_block"], 28);
+  blocks_per_file_ = integer_or_auto(setup["blocks_per_file"], int64_t{1} << 40);
+  left_out_ = static_cast<int>(integer_from(setup["leave_out"], 0, 62));
 }
 
 void WriteIdx::read_box(const stage::Value& box) {
@@ -193,7 +195,7 @@ void WriteIdx::read_box(const stage::Value& box) {
         "expected fit, enlarged, cube, enlarged_cube, or the number of samples along each of the " +
         std::to_string(fields_.mesh().axes) + " axes");
   for (int64_t d = 0; d < box.size(); ++d) {
-    const int64_t side = integer_from(box[d], 1);
+    const int64_t side = integer_from(box[d], 1, int64_t{1} << 40);
     if (!std::has_single_bit(static_cast<uint64_t>(side)))
       box[d].fail("sides of boxes are powers of two, which " + std::to_string(side) + " is not");
     given_sides_[static_cast<size_t>(d)] =
@@ -309,26 +311,22 @@ void WriteIdx::begin(const stage::Step& step, const std::vector<SampleBox>& boxe
     options_.shared_blocks = std::max<int64_t>(
         1,
         dataset.blocks() >> std::max(0, sides[0] + sides[1] + sides[2] - dataset.bits_per_block));
-  const bool is_continued = is_resumed_ && continue_dataset(step, dataset);
-  if (!is_continued && step.peer() == 0) {
-    std::error_code error;
-    std::filesystem::remove(folder / (name_ + ".idx"), error);
-    std::filesystem::remove_all(folder / name_, error);
-  }
+  if (!is_continued(step, dataset)) steps_ = no_steps();
+  const bool forgets = steps_.begin(step);
+  dataset.times.forget_from(std::numeric_limits<int64_t>::min());
+  for (const auto& of : steps_.steps()) dataset.times.add(of.step, of.time);
+  // Steps that will be written again leave the list first, or a reader would find them half done.
+  if (forgets) list_steps(step, dataset);
   sides_ = sides;
   writer_ = std::make_unique<IdxWriter>(std::move(dataset), sources_, folder, options_);
   aggregators_ = writer_->writers_among(static_cast<size_t>(step.peers()));
 }
 
-// Steps that will be written again leave the list first, or a reader would find them half done.
-bool WriteIdx::continue_dataset(const stage::Step& step, idx::Dataset& dataset) {
+bool WriteIdx::is_continued(const stage::Step& step, const idx::Dataset& dataset) const {
+  if (!is_resumed_ || !restored_.empty()) return is_resumed_;
   const std::filesystem::path folder = step.product_folder();
   const auto found = dataset_in(write::text_on_disk(step, folder / (name_ + ".idx")));
-  const bool is_found = found && are_alike(*found, dataset);
-  if (is_found) dataset.times = found->times;
-  dataset.times.forget_from(step.index());
-  if (is_found && dataset.times != found->times) list_steps(step, dataset);
-  return is_found || !restored_.empty();
+  return found && are_alike(*found, dataset);
 }
 
 void WriteIdx::list_steps(const stage::Step& step, const idx::Dataset& dataset) const {
@@ -350,43 +348,29 @@ void WriteIdx::run(stage::Step& step) {
   if (phases_ == 3) make_whole(boxes.all());
   note(step, writer_->write(boxes.all(), step));
   writer_->dataset().times.add(step.index(), step.time());
-  list_steps(step, writer_->dataset());
+  steps_.add(step, {step.index(), step.time(), 1, 0});
+  if (steps_.is_list_due()) list_steps(step, writer_->dataset());
   step.write(table());
 }
 
 // After the reductions every peer's part is written, and the step can be listed.
 void WriteIdx::note(const stage::Step& step, IdxCost cost) {
-  Row row{step.index(),
-          {cost.plan, cost.encode, cost.exchange, cost.write},
-          {cost.bytes, cost.sent, cost.files, cost.runs}};
-  step.max(std::span<double>(row.times));
-  step.sum(std::span<int64_t>(row.counts));
-  rows_.push_back(row);
+  std::array times{cost.plan, cost.encode, cost.exchange, cost.write};
+  std::array<int64_t, 4> counts{cost.bytes, cost.sent, cost.files, cost.runs};
+  step.max(std::span<double>(times));
+  step.sum(std::span<int64_t>(counts));
+  rows_.add("step", "", step.index());
+  const char* const of_times[] = {"plan_seconds", "encode_seconds", "exchange_seconds",
+                                  "write_seconds"};
+  const char* const of_counts[] = {"bytes", "bytes_sent", "files", "runs"};
+  for (size_t n = 0; n < times.size(); ++n) rows_.add(of_times[n], "s", times[n]);
+  for (size_t n = 0; n < counts.size(); ++n) rows_.add(of_counts[n], "", counts[n]);
+  rows_.end_row();
 }
 
 stage::Table WriteIdx::table() const {
   stage::Table out("write_" + name_, "Writing of " + name_);
-  const auto reals = [&](const char* name, size_t n) {
-    std::vector<double> values;
-    for (const auto& row : rows_) values.push_back(row.times[n]);
-    out.column(name, "s", std::move(values));
-  };
-  const auto integers = [&](const char* name, size_t n) {
-    std::vector<int64_t> values;
-    for (const auto& row : rows_) values.push_back(row.counts[n]);
-    out.column(name, "", std::move(values));
-  };
-  std::vector<int64_t> steps;
-  for (const auto& row : rows_) steps.push_back(row.step);
-  out.column("step", "", std::move(steps));
-  reals("plan_seconds", 0);
-  reals("encode_seconds", 1);
-  reals("exchange_seconds", 2);
-  reals("write_seconds", 3);
-  integers("bytes", 0);
-  integers("bytes_sent", 1);
-  integers("files", 2);
-  integers("runs", 3);
+  rows_.put_into(out);
   const auto& dataset = writer_->dataset();
   out.attribute("bits", dataset.mask.text());
   out.attribute("bits_per_block", dataset.bits_per_block);
@@ -414,14 +398,16 @@ void WriteIdx::add_boxes(stage::Table& table) const {
 void WriteIdx::save(stage::State& state) const {
   const std::string text = writer_ ? writer_->dataset().text() : restored_;
   state.save("dataset", std::vector<char>(text.begin(), text.end()));
-  state.save("rows", rows_);
+  rows_.save(state);
+  steps_.save(state);
   state.save("coarse", std::vector<int64_t>{coarse_});
 }
 
 void WriteIdx::restore(stage::State& state) {
   const auto text = state.load<char>("dataset");
   restored_.assign(text.begin(), text.end());
-  rows_ = state.load<Row>("rows");
+  rows_.restore(state);
+  steps_.restore(state);
   coarse_ = state.load<int64_t>("coarse").at(0);
   is_resumed_ = true;
   if (!restored_.empty()) check_restored();

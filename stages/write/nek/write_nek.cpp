@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -112,7 +113,7 @@ WriteNek::WriteNek(stage::Setup& setup)
       name_(dataset_name(setup, fields_.mesh().mesh)),
       when_(static_cast<Coordinates>(choice(setup["coordinates"], {"changed", "each", "none"}))),
       durable_(setup["durable"].boolean()),
-      at_once_(integer_from(setup["at_once"], 0)),
+      at_once_(integer_from(setup["at_once"], 0, most_counted)),
       steps_(fields_, name_, name_ + ".nek5000", name_ + "_nek"),
       costs_("write_" + name_ + "_nek", "Writing of " + name_ + " as field files") {
   const auto list = setup["fields"];
@@ -194,14 +195,11 @@ void WriteNek::begin(const stage::Step& step) {
   if (step.peer() == 0 && !has_begun_) {
     // Files of an earlier run that this one will write again, and what a killed run has left.
     const fs::path products = step.product_folder();
-    std::vector<std::string> kept;
+    std::set<std::string> kept{".steps"};
     for (size_t n = 1; n <= steps_.steps().size(); ++n)
-      kept.push_back((products / file_name(name_, n)).filename().string());
-    for (const auto& entry : fs::directory_iterator(products / (name_ + "_nek"))) {
-      const auto found = entry.path().filename().string();
-      if (found != ".steps" && std::find(kept.begin(), kept.end(), found) == kept.end())
-        fs::remove(entry.path());
-    }
+      kept.insert((products / file_name(name_, n)).filename().string());
+    for (const auto& entry : fs::directory_iterator(products / (name_ + "_nek")))
+      if (!kept.contains(entry.path().filename().string())) fs::remove(entry.path());
   }
   has_begun_ = true;
 }

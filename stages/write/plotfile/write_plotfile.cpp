@@ -103,6 +103,9 @@ class WritePlotfile final : public stage::Stage {
   explicit WritePlotfile(stage::Setup& setup);
 
   void run(stage::Step& step) override;
+  void finish(stage::Step& step) override {
+    if (has_begun_ && !steps_.is_list_due()) write_index(step);
+  }
   void save(stage::State& state) const override;
   void restore(stage::State& state) override;
 
@@ -110,6 +113,7 @@ class WritePlotfile final : public stage::Stage {
   [[nodiscard]] std::string folder() const { return name_ + "_plotfiles"; }
   [[nodiscard]] static std::string plotfile(int64_t step);
   void begin(const stage::Step& step);
+  void remove_others(const fs::path& products) const;
   /// Adds to `bytes` and `boxes` what this peer has. [peers]
   void write_plotfile(const stage::Step& step, const fs::path& path, int64_t& bytes,
                       int64_t& boxes) const;
@@ -132,7 +136,6 @@ class WritePlotfile final : public stage::Stage {
   write::StepList steps_;
   write::CostTable costs_;
   bool has_begun_ = false;
-  std::vector<int64_t> boxes_;  ///< of each step
 };
 
 WritePlotfile::WritePlotfile(stage::Setup& setup)
@@ -140,7 +143,7 @@ WritePlotfile::WritePlotfile(stage::Setup& setup)
       name_(dataset_name(setup, fields_.mesh().mesh)),
       components_(component_names(fields_, setup["fields"])),
       durable_(setup["durable"].boolean()),
-      at_once_(integer_from(setup["at_once"], 0)),
+      at_once_(integer_from(setup["at_once"], 0, most_counted)),
       steps_(fields_, name_, name_ + ".visit", name_ + "_plotfiles"),
       costs_("write_" + name_ + "_plotfile", "Writing of " + name_ + " as plotfiles") {
   const auto list = setup["fields"];
@@ -175,17 +178,19 @@ std::string WritePlotfile::plotfile(int64_t step) {
   return text;
 }
 
+/// Steps of an earlier run that this one will write again, and what a killed run has left.
+void WritePlotfile::remove_others(const fs::path& products) const {
+  std::set<std::string> kept{".steps"};
+  for (const auto& of : steps_.steps()) kept.insert(plotfile(of.step));
+  for (const auto& entry : fs::directory_iterator(products))
+    if (!kept.contains(entry.path().filename().string())) fs::remove_all(entry.path());
+}
+
 void WritePlotfile::begin(const stage::Step& step) {
   if (!has_begun_ && steps_.begin(step)) write_index(step);
   const fs::path products = fs::path(step.product_folder()) / folder();
   if (step.peer() == 0) {
-    // Steps of an earlier run that this one will write again, and what a killed run has left.
-    std::set<std::string> kept;
-    for (const auto& of : steps_.steps()) kept.insert(plotfile(of.step));
-    for (const auto& entry : fs::directory_iterator(products))
-      if (const auto found = entry.path().filename().string();
-          !has_begun_ && found != ".steps" && !kept.contains(found))
-        fs::remove_all(entry.path());
+    if (!has_begun_) remove_others(products);
     const auto aside = UnfinishedFile::aside(products / plotfile(step.index()));
     fs::remove_all(aside);
     fs::create_directories(aside);
@@ -207,10 +212,9 @@ void WritePlotfile::run(stage::Step& step) {
   }
   step.sum(std::span(&boxes, 1));
   steps_.add(step, {step.index(), step.time(), step.coarsening(fields_.mesh().mesh), boxes});
-  write_index(step);
-  costs_.add(step, watch.seconds(), bytes);
-  boxes_.push_back(boxes);
-  step.write(costs_.table().column("boxes", "", boxes_));
+  if (steps_.is_list_due()) write_index(step);
+  costs_.add(step, watch.seconds(), bytes, "boxes", boxes);
+  step.write(costs_.table());
 }
 
 void WritePlotfile::write_plotfile(const stage::Step& step, const fs::path& path, int64_t& bytes,
@@ -343,13 +347,11 @@ void WritePlotfile::write_index(const stage::Step& step) const {
 void WritePlotfile::save(stage::State& state) const {
   steps_.save(state);
   costs_.save(state);
-  state.save("boxes", boxes_);
 }
 
 void WritePlotfile::restore(stage::State& state) {
   steps_.restore(state);
   costs_.restore(state);
-  boxes_ = state.load<int64_t>("boxes");
 }
 
 namespace {

@@ -22,6 +22,9 @@ class WriteRaw final : public stage::Stage {
   explicit WriteRaw(stage::Setup& setup);
 
   void run(stage::Step& step) override;
+  void finish(stage::Step& step) override {
+    if (has_begun_ && !steps_.is_list_due()) write_index(step);
+  }
   void save(stage::State& state) const override;
   void restore(stage::State& state) override;
 
@@ -76,7 +79,7 @@ WriteRaw::WriteRaw(stage::Setup& setup)
     : fields_(setup, true, true),
       name_(dataset_name(setup, fields_.mesh().mesh)),
       durable_(setup["durable"].boolean()),
-      at_once_(integer_from(setup["at_once"], 0)),
+      at_once_(integer_from(setup["at_once"], 0, most_counted)),
       steps_(fields_, name_, name_ + ".raw.yaml", name_ + "_raw"),
       costs_("write_" + name_ + "_raw", "Writing of " + name_ + " by rank") {
   fields_.add_mask_and_weight(setup);
@@ -109,7 +112,7 @@ void WriteRaw::run(stage::Step& step) {
   mesh_index_ = mesh;
   geometry_.keep_entries();
   steps_.add(step, {step.index(), step.time(), step.coarsening(fields_.mesh().mesh), 0});
-  write_index(step);
+  if (steps_.is_list_due()) write_index(step);
   costs_.add(step, watch.seconds(), bytes);
   step.write(costs_.table());
 }

@@ -25,7 +25,9 @@ class WriteVtkhdf final : public stage::Stage {
 
   void run(stage::Step& step) override;
   void finish(stage::Step& step) override {
-    if (has_begun_) write_run(step);
+    if (!has_begun_) return;
+    if (!steps_.is_list_due()) write_series(step);
+    write_run(step);
   }
   void save(stage::State& state) const override {
     steps_.save(state);
@@ -61,7 +63,6 @@ class WriteVtkhdf final : public stage::Stage {
   void describe(const stage::Step& step, Content& content) const;
   [[nodiscard]] int64_t count_of(const stage::Step& step) const;
   void write_series(const stage::Step& step) const;
-  [[nodiscard]] bool is_run_due() const;
   void write_run(const stage::Step& step);
 
   write::WrittenFields fields_;
@@ -79,7 +80,7 @@ class WriteVtkhdf final : public stage::Stage {
 WriteVtkhdf::WriteVtkhdf(stage::Setup& setup)
     : fields_(setup, true, true),
       name_(dataset_name(setup, fields_.mesh().mesh)),
-      how_{integer_from(setup["at_once"], 0), setup["durable"].boolean()},
+      how_{integer_from(setup["at_once"], 0, most_counted), setup["durable"].boolean()},
       wanted_{.names = fields_.names, .fields = fields_.fields},
       suffix_(setup["old_readers"].boolean() ? ".hdf" : ".vtkhdf"),
       steps_(fields_, name_, name_ + suffix_ + ".series", name_ + "_vtkhdf"),
@@ -233,17 +234,12 @@ void WriteVtkhdf::run(stage::Step& step) {
   const std::filesystem::path folder = step.product_folder();
   const auto cost = write_file(step, content, folder / path_of(step.index()), how_);
   steps_.add(step, {step.index(), step.time(), step.coarsening(fields_.mesh().mesh), count});
-  write_series(step);
-  if (is_run_due()) write_run(step);
+  if (steps_.is_list_due()) {
+    write_series(step);
+    write_run(step);
+  }
   costs_.add(step, cost.seconds, cost.bytes);
   step.write(costs_.table());
-}
-
-/// Its size grows with the run, so it is written ever more seldom: a sixteenth of all steps may be
-/// missing until the end.
-bool WriteVtkhdf::is_run_due() const {
-  const size_t count = steps_.steps().size();
-  return count % std::max<size_t>(1, count / 16) == 0;
 }
 
 /// Coarse steps have other meshes, and are left out. [peers]

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tables of which each peer has a part of the rows, through the interface that plug-ins have.
-#include "stagehost/table_in_parts.hpp"
-
 #include <doctest/doctest.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -15,6 +13,7 @@
 #include "products/whole_file.hpp"
 #include "stagehost/plugin.hpp"
 #include "stagehost/sink.hpp"
+#include "stagehost/table_writing.hpp"
 #include "stagehost/work.hpp"
 
 using namespace pillion;

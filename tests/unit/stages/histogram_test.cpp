@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ctime>
 #include <limits>
 #include <random>
 #include <vector>
@@ -48,6 +49,22 @@ TEST_CASE("random values fall in the bins that the edges say") {
     const double a = in_linear(random), b = in_log(random);
     REQUIRE(linear.find(a) == searched(linear.edges(), a));
     REQUIRE(log.find(b) == searched(log.edges(), b));
+  }
+}
+
+// Searched for bin by bin, these would take minutes.
+TEST_CASE("values at the ends are found at once, however many bins there are") {
+  for (const auto scale : {Scale::linear, Scale::log}) {
+    const Bins bins(1, 2, 10'000'000, scale);
+    const auto begin = std::clock();
+    int64_t first = 0, last = 0;
+    for (int n = 0; n < 10'000; ++n) {
+      first += bins.find(1);
+      last += bins.find(2) + bins.find(std::nextafter(2, 0));
+    }
+    CHECK(first == 0);
+    CHECK(last == int64_t{2} * 10'000 * 9'999'999);
+    CHECK(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC < 5);
   }
 }
 
