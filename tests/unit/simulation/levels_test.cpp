@@ -100,7 +100,8 @@ TEST_CASE("levels that cannot be are refused where they stand") {
   contains(refusal("{count: 2, ratio: 0}"), "a ratio is 1 to 16, found 0");
   contains(refusal("{count: 2, ratio: 1}"), "finer than the one before");
   contains(refusal("{count: 3, ratio: [2]}"), "3 levels have 2 ratios");
-  contains(refusal("{count: 2, ratio: [[2, 2, 2]]}"), "a list of 2, one per axis of the mesh, found [2, 2, 2]");
+  contains(refusal("{count: 2, ratio: [[2, 2, 2]]}"),
+           "a list of 2, one per axis of the mesh, found [2, 2, 2]");
   contains(refusal("{count: 30, ratio: 16}"), "more than 2^50 cells");
   contains(refusal("{count: 2, rate: 2}"), "rate");
 }
