@@ -80,6 +80,7 @@ class Progress:
     failure: str | None
     pid: int
     pid_started: int
+    pid_namespace: int
     host: str
     started: float
     written: float
@@ -131,6 +132,7 @@ def _build(path: Path, said: dict[str, Any]) -> Progress:
         failure=known(str, said["failure"]),
         pid=int(said["pid"]),
         pid_started=int(said["pid_started"]),
+        pid_namespace=int(said["pid_namespace"]),
         host=str(said["host"]),
         started=_seconds(said["started"]),
         written=_seconds(said["written"]),
@@ -200,23 +202,44 @@ def read_parts(folder: Path) -> Parts:
 
 
 def process_start(pid: int) -> int | None:
-    """When a process started, in clock ticks since boot; None if it does not live."""
+    """When a process started, in clock ticks since boot; None if it does not live.
+
+    Raises OSError if that cannot be learned: `/proc` may hide processes of other users.
+    """
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
-        return None
+        try:
+            os.kill(pid, 0)
+        except (ProcessLookupError, OverflowError):
+            return None
+        except OSError:
+            pass
+        raise
     after_name = text.rpartition(")")[2].split()
     return None if not after_name or after_name[0] in "ZX" else int(after_name[19])
 
 
+def pid_namespace() -> int:
+    """Which numbers processes have for this one: containers may have their own. 0 if unknown."""
+    try:
+        return os.stat("/proc/self/ns/pid").st_ino
+    except OSError:
+        return 0
+
+
 def state_of(progress: Progress) -> State:
-    """The state of the writer. A process on another node cannot be checked from here, so its file
-    is trusted.
+    """The state of the writer. A process on another node, or in a container with process numbers of
+    its own, cannot be checked from here, so its file is trusted.
     """
     said = State(progress.said)
-    if said is not State.RUNNING or progress.host != socket.gethostname():
+    here = (socket.gethostname(), pid_namespace())
+    if said is not State.RUNNING or (progress.host, progress.pid_namespace) != here:
         return said
-    started = process_start(progress.pid)
+    try:
+        started = process_start(progress.pid)
+    except OSError:
+        return said
     same = started == progress.pid_started or (started is not None and progress.pid_started < 0)
     return State.RUNNING if same else State.GONE
 

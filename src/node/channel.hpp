@@ -17,6 +17,7 @@
 #include "base/clock.hpp"
 #include "node/process.hpp"
 #include "node/shared_budget.hpp"
+#include "node/shared_file.hpp"
 
 namespace pillion::node {
 
@@ -71,12 +72,16 @@ static_assert(Count::is_always_lock_free);
 /// that died and so are lost; in one word, so that no death can come between the two.
 using Progress = uint64_t;
 constexpr int lost_bits = 20;
+constexpr int64_t most_lost = (int64_t{1} << lost_bits) - 1;
+/// Beyond a million lost messages, a number that never spoils that of those done, no more is
+/// counted.
 constexpr Progress progress_of(int64_t done, int64_t lost) {
-  return static_cast<Progress>(done) << lost_bits | static_cast<Progress>(lost);
+  return static_cast<Progress>(done) << lost_bits |
+         static_cast<Progress>(std::clamp<int64_t>(lost, 0, most_lost));
 }
 constexpr int64_t done_in(Progress p) { return static_cast<int64_t>(p >> lost_bits); }
 constexpr int64_t lost_in(Progress p) {
-  return static_cast<int64_t>(p & ((Progress{1} << lost_bits) - 1));
+  return static_cast<int64_t>(p & static_cast<Progress>(most_lost));
 }
 
 /// Where the bytes of a message are: in the segment, or in the channel's spill file.
@@ -118,7 +123,7 @@ struct SlotWords {
   std::array<std::atomic<uint64_t>, most_analyses / 64> disabled;
   /// By analysis, publications finished or lost. Of two arrays the one that counts is that of the
   /// parity of the messages done, so that it changes together with that number.
-  std::array<std::array<std::atomic<uint32_t>, most_analyses>, 2> over;
+  std::array<std::array<std::atomic<uint64_t>, most_analyses>, 2> over;
   /// Of the last checkpoint; empty if there was none. By the same parity.
   std::array<std::array<char, 256>, 2> failure;
 };
@@ -129,6 +134,7 @@ struct ChannelWords {
   alignas(64) std::atomic<Token> writer;
   int32_t rank;  ///< of the writer, among simulation ranks
   int32_t spill_descriptor;
+  uint64_t spill_nonce;  ///< see FileAddress
   uint64_t values_offset, values_size;
   uint64_t heads_offset, heads_size;
   // written as the run continues
@@ -142,6 +148,15 @@ struct ChannelWords {
   BudgetWords budget;
   alignas(64) std::array<Record, record_count> records;
 };
+
+/// Where readers find the channel's spill file. Written before anyone reads.
+inline void set_spill_address(ChannelWords& words, const FileAddress& address) {
+  words.spill_descriptor = address.descriptor;
+  words.spill_nonce = address.nonce;
+}
+[[nodiscard]] inline FileAddress spill_address(const ChannelWords& words) {
+  return {words.writer, words.spill_descriptor, words.spill_nonce};
+}
 
 using SlotsOfChannel = std::array<SlotWords*, slot_count>;
 

@@ -8,13 +8,14 @@
 namespace pillion::node {
 
 constexpr std::array<char, 8> magic{'p', 'i', 'l', 'l', 'i', 'o', 'n', '\0'};
-constexpr uint32_t layout_version = 4;
+constexpr uint32_t layout_version = 5;
 constexpr size_t control_size = size_t{64} << 10;
 constexpr size_t heads_size = size_t{128} << 10;
 constexpr size_t longest_name = 64;
 constexpr int32_t most_channels = 1 << 16;
 
 struct SegmentHeader {
+  uint64_t nonce;  ///< of the file, which SharedFile has written
   std::array<char, 8> magic;
   uint32_t version;
   uint32_t words_size;  ///< sizeof(ChannelWords) + sizeof(SlotWords) of the maker
@@ -130,8 +131,8 @@ Segment Segment::make(const Identity& identity, const std::vector<ChannelPlan>& 
   return segment;
 }
 
-Segment Segment::open(Token process, int descriptor, Role role) {
-  Segment segment(SharedFile::open(number_of(process), descriptor));
+Segment Segment::open(const FileAddress& address, Role role) {
+  Segment segment(SharedFile::open(address));
   const size_t size = size_of_file(segment.file_);
   if (size < sizeof(SegmentHeader)) base::fail(ErrorCode::File, "this is not the memory of a run");
   const Mapping head =
@@ -146,7 +147,7 @@ Segment Segment::open(Token process, int descriptor, Role role) {
 }
 
 std::optional<Found> look_at_run(int number, int descriptor) {
-  const auto file = SharedFile::open(number, descriptor, SharedFile::Access::Read);
+  const auto file = SharedFile::look_at(number, descriptor);
   SegmentHeader header;
   if (!file.read(0, &header, sizeof header)) return {};
   const auto places = Segment::check(header, size_of_file(file));
@@ -160,11 +161,11 @@ std::optional<Found> look_at_run(int number, int descriptor) {
   }
   // Sidecars of an ended run may still hold it; the maker's own descriptor is the one to use.
   const Token maker = header.maker;
-  if (number_of(maker) != number || !is_alive(maker)) return {};
-  return Found{
-      maker,
-      descriptor,
-      {header.name.data(), header.run, header.node, header.nodes, header.simulation_ranks}};
+  const bool in_container = is_in_inner_namespace(number, maker);
+  if (!in_container && (number_of(maker) != number || !is_alive(maker))) return {};
+  return Found{{maker, descriptor, header.nonce},
+               {header.name.data(), header.run, header.node, header.nodes, header.simulation_ranks},
+               in_container};
 }
 
 SegmentHeader& Segment::header() const {

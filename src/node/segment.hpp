@@ -40,9 +40,9 @@ struct SegmentHeader;
 
 /// A run that is active, as far as it can be seen from this node.
 struct Found {
-  Token process = 0;
-  int descriptor = -1;
+  FileAddress address;
   Identity identity;
+  bool in_container = false;  ///< with process numbers of its own, so it cannot be attached to
 };
 
 /// The run whose segment process `number` has as `descriptor`, and has made; nothing if it is not a
@@ -56,13 +56,15 @@ class Segment {
   static Segment make(const Identity& identity, const std::vector<ChannelPlan>& channels,
                       const base::Bytes& configuration);
   enum class Role { Simulation, Sidecar };
-  /// The segment that a process has as `descriptor`; throws ErrorCode::File if it is none of this
-  /// version.
-  static Segment open(Token process, int descriptor, Role role);
+  /// The segment of that address; throws ErrorCode::File if it is none of this version, and what
+  /// SharedFile::open() throws.
+  static Segment open(const FileAddress& address, Role role);
   /// What memory a segment takes when all its channels are in use.
   static size_t size_of(const std::vector<ChannelPlan>& channels, size_t configuration);
 
   [[nodiscard]] int descriptor() const { return file_.descriptor(); }
+  /// Of a segment that this process has made.
+  [[nodiscard]] FileAddress address() const { return file_.address(); }
   [[nodiscard]] Identity identity() const;
   [[nodiscard]] base::Bytes configuration() const;
   [[nodiscard]] int channels() const { return places_.channels; }

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files without a name, and how much memory there is for them.
+// Files without a name.
 #include "node/shared_file.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <limits>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "node/room.hpp"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -47,10 +48,11 @@ void Mapping::populate(size_t offset, size_t size) const noexcept {
 }
 
 SharedFile::SharedFile(SharedFile&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)) {}
+    : descriptor_(std::exchange(other.descriptor_, -1)), nonce_(other.nonce_) {}
 
 SharedFile& SharedFile::operator=(SharedFile&& other) noexcept {
   std::swap(descriptor_, other.descriptor_);
+  std::swap(nonce_, other.nonce_);
   return *this;
 }
 
@@ -58,22 +60,79 @@ SharedFile::~SharedFile() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
+namespace {
+
+/// A number that no other file has.
+uint64_t new_nonce() {
+  uint64_t nonce = 0;
+  while (getrandom(&nonce, sizeof nonce, 0) != sizeof nonce && errno == EINTR) {}
+  // Without a source of random numbers, the time and the process are still different.
+  if (nonce == 0) nonce = static_cast<uint64_t>(base::calendar_seconds() * 1e9) ^ this_process();
+  return nonce;
+}
+
+/// Some file systems know no files without a name, NFS and Lustre among them: there one is made
+/// with a name, which goes at once.
+int open_without_name(const std::string& folder, uint64_t nonce) {
+  const int file = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  // The error depends on the file system and on the kernel.
+  if (file >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)) return file;
+  const std::string path = folder + "/#pillion-" + fmt::format("{:016x}", nonce);
+  const int named = ::open(path.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0600);
+  if (named >= 0) unlink(path.c_str());
+  return named;
+}
+
+}  // namespace
+
 SharedFile SharedFile::make(const std::string& folder, size_t size) {
-  SharedFile file(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  const uint64_t nonce = new_nonce();
+  SharedFile file(open_without_name(folder, nonce));
   if (file.descriptor_ < 0)
     base::fail(ErrorCode::File, "no file for shared memory can be made in {}: {}", folder,
                std::strerror(errno));
-  if (ftruncate(file.descriptor_, static_cast<off_t>(size)) != 0)
+  // Whatever mask the program has, others of its user must be able to open it.
+  (void)fchmod(file.descriptor_, 0600);
+  size = std::max(size, head);
+  if (ftruncate(file.descriptor_, static_cast<off_t>(size)) != 0 ||
+      write(file.descriptor_, &nonce, sizeof nonce) != sizeof nonce)
     base::fail(ErrorCode::File, "a file of {} cannot be made in {}: {}",
                base::format_bytes(static_cast<int64_t>(size)), folder, std::strerror(errno));
+  file.nonce_ = nonce;
   return file;
 }
 
-SharedFile SharedFile::open(int number, int descriptor, Access access) {
+namespace {
+
+int open_through(int number, int descriptor, SharedFile::Access access) {
   const std::string link = "/proc/" + std::to_string(number) + "/fd/" + std::to_string(descriptor);
-  SharedFile file(::open(link.c_str(), (access == Access::Write ? O_RDWR : O_RDONLY) | O_CLOEXEC));
+  return ::open(link.c_str(),
+                (access == SharedFile::Access::Write ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+}
+
+}  // namespace
+
+SharedFile SharedFile::open(const FileAddress& address, Access access) {
+  expect_same_namespace(address.process);
+  const int number = number_of(address.process);
+  SharedFile file(open_through(number, address.descriptor, access));
   if (file.descriptor_ < 0)
-    base::fail(ErrorCode::File, "the shared memory of process {} cannot be opened: {}", number,
+    base::fail(ErrorCode::File, "the shared memory of process {} cannot be opened: {}; {}", number,
+               std::strerror(errno), container_remedy);
+  uint64_t found = 0;
+  if (!file.read(0, &found, sizeof found) || found != address.nonce || found == 0)
+    base::fail(
+        ErrorCode::File,
+        "the shared memory of process {} is not what it has as open file {} here, so another "
+        "process has its number; {}",
+        number, address.descriptor, container_remedy);
+  return file;
+}
+
+SharedFile SharedFile::look_at(int number, int descriptor) {
+  SharedFile file(open_through(number, descriptor, Access::Read));
+  if (file.descriptor_ < 0)
+    base::fail(ErrorCode::File, "an open file of process {} cannot be read: {}", number,
                std::strerror(errno));
   return file;
 }
@@ -152,85 +211,19 @@ size_t whole_pages(size_t size) {
   return (size + page - 1) / page * page;
 }
 
-namespace {
-
-constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
-
-int64_t available_on_node() {
-  std::ifstream file("/proc/meminfo");
-  std::string key;
-  for (int64_t kilobytes = 0; file >> key >> kilobytes; file.ignore(256, '\n'))
-    if (key == "MemAvailable:") return kilobytes * 1024;
-  return unlimited;
-}
-
-/// A number in a file of the control group, or unlimited.
-int64_t limit_in(const std::string& path) {
-  std::ifstream file(path);
-  int64_t value = 0;
-  return file >> value ? value : unlimited;
-}
-
-/// What the job's control group leaves (version 2 of them; older ones are not looked at).
-int64_t available_in_job() {
-  std::ifstream file("/proc/self/cgroup");
-  int64_t least = unlimited;
-  for (std::string line; std::getline(file, line);) {
-    if (!line.starts_with("0::")) continue;
-    for (std::string group = line.substr(3);; group.resize(group.rfind('/'))) {
-      const std::string folder = "/sys/fs/cgroup" + group;
-      const int64_t limit = limit_in(folder + "/memory.max");
-      const int64_t used = limit_in(folder + "/memory.current");
-      if (limit != unlimited && used != unlimited) least = std::min(least, limit - used);
-      if (group.rfind('/') == std::string::npos) break;
-    }
-  }
-  return least;
-}
-
-}  // namespace
-
-Room find_room() {
-  struct statvfs status {};
-  Room room{unlimited, std::min(available_on_node(), available_in_job())};
-  if (statvfs(memory_folder, &status) == 0)
-    room.shared_memory =
-        static_cast<int64_t>(status.f_bavail) * static_cast<int64_t>(status.f_frsize);
-  return room;
-}
-
-void check_shared_room(size_t bytes) {
-  struct statvfs status {};
-  if (statvfs(memory_folder, &status) != 0) return;
-  const auto left = static_cast<size_t>(status.f_bavail) * status.f_frsize;
-  const auto kept = static_cast<size_t>(status.f_blocks) * status.f_frsize / 16;
-  if (bytes + kept > left)
-    base::fail(ErrorCode::File,
-               "{} of shared memory cannot be had: {} has {} left, which others need",
-               base::format_bytes(static_cast<int64_t>(bytes)), memory_folder,
-               base::format_bytes(static_cast<int64_t>(left)));
-}
-
-void check_room(const Room& room, int64_t wanted, const std::string& purpose) {
-  if (wanted > room.shared_memory)
-    base::fail(ErrorCode::Configuration,
-               "{} of shared memory are needed for {}, but {} has only {} left; ask for less under "
-               "'sidecars: {{memory: ...}}', or have {} made larger",
-               base::format_bytes(wanted), purpose, memory_folder,
-               base::format_bytes(room.shared_memory), memory_folder);
-  if (wanted > room.memory)
-    base::fail(ErrorCode::Configuration,
-               "{} of memory are needed for {}, but this node or job has only {} left; ask for "
-               "less under 'sidecars: {{memory: ...}}'",
-               base::format_bytes(wanted), purpose, base::format_bytes(room.memory));
-}
-
 bool is_in_memory(const std::string& folder) {
   constexpr auto tmpfs = 0x01021994, ramfs = static_cast<int>(0x858458f6);
   struct statfs status {};
   if (statfs(folder.c_str(), &status) != 0) return false;
   const auto type = static_cast<int>(status.f_type);
   return type == tmpfs || type == ramfs;
+}
+
+std::string spill_folder(const std::string& chosen, const char* temporary,
+                         const std::string& output) {
+  if (!chosen.empty()) return chosen;
+  const std::string folder = temporary != nullptr ? temporary : "/tmp";
+  return is_in_memory(folder) ? output : folder;
 }
 
 }  // namespace pillion::node

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory that several processes of a node map: a file in /dev/shm that never has a name, so that
 // nothing is left whenever they end, and no other user can open it. A process of the same user that
-// knows its maker opens it through /proc.
+// knows its address opens it through its maker's entry in /proc. Numbers of processes and of open
+// files repeat, in containers above all, so a file begins with a random number, and who opens it
+// shows that it is the one that was meant.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
+
+#include "node/process.hpp"
 
 namespace pillion::node {
 
@@ -31,20 +35,36 @@ class Mapping {
   size_t size_ = 0;
 };
 
+/// Where other processes find a shared file.
+struct FileAddress {
+  Token process = 0;  ///< that has it open; 0 for none
+  int32_t descriptor = -1;
+  uint64_t nonce = 0;  ///< a random number, which the file begins with
+};
+
 class SharedFile {
  public:
+  /// Bytes at the beginning of a file that are not its user's: the nonce, alone in its cache line.
+  static constexpr size_t head = 64;
+
   SharedFile() = default;
-  /// A new file of `size` bytes without memory behind them. `folder` must be on a file system that
-  /// knows files without a name. Throws ErrorCode::File.
+  /// A new file of `size` bytes, `head` included; there is memory behind the page with the head
+  /// only. Throws ErrorCode::File.
   static SharedFile make(const std::string& folder, size_t size);
-  /// The file that process `number` has as `descriptor`. Throws ErrorCode::File.
+  /// The file of that address, and no other. Throws ErrorCode::File or, if the process is not shown
+  /// to be a neighbour, ErrorCode::State; both name the remedy for containers.
   enum class Access { Read, Write };
-  static SharedFile open(int number, int descriptor, Access access = Access::Write);
+  static SharedFile open(const FileAddress& address, Access access = Access::Write);
+  /// The file that process `number` has as `descriptor`, whatever it is: for looking only. Throws
+  /// ErrorCode::File.
+  static SharedFile look_at(int number, int descriptor);
   SharedFile(SharedFile&& other) noexcept;
   SharedFile& operator=(SharedFile&& other) noexcept;
   ~SharedFile();
 
   [[nodiscard]] int descriptor() const { return descriptor_; }
+  /// Of a file that this process has made. Throws what this_process() throws.
+  [[nodiscard]] FileAddress address() const { return {this_process(), descriptor_, nonce_}; }
   /// Puts memory behind a stretch, near the calling core. Throws ErrorCode::File if there is none.
   void reserve(size_t offset, size_t size) const;
   /// Makes the file longer, without memory behind the new part, and returns where that begins. Safe
@@ -61,26 +81,19 @@ class SharedFile {
  private:
   explicit SharedFile(int descriptor) : descriptor_(descriptor) {}
   int descriptor_ = -1;
+  uint64_t nonce_ = 0;  ///< of one that was made here
 };
 
 constexpr const char* memory_folder = "/dev/shm";
 /// Whether the files of a folder are in memory, and not on a disk.
 bool is_in_memory(const std::string& folder);
+/// The folder of the spill file: the one that was `chosen`, else the one for `temporary` files,
+/// which may be null. On many clusters that is memory, which spilling is to save, and then it is
+/// `output`.
+std::string spill_folder(const std::string& chosen, const char* temporary,
+                         const std::string& output);
 
 /// Rounded up to whole pages.
 size_t whole_pages(size_t size);
-
-/// Bytes that may still be taken: in /dev/shm, and of this node's or job's memory.
-struct Room {
-  int64_t shared_memory = 0;
-  int64_t memory = 0;
-};
-Room find_room();
-/// Throws ErrorCode::File if /dev/shm would be nearly full with `bytes` more: MPI and the program
-/// may need the rest, and a store into memory that is not there ends them.
-void check_shared_room(size_t bytes);
-/// Throws ErrorCode::Configuration with the numbers if `wanted` bytes are not there.
-/// `purpose` ends "... are needed for ".
-void check_room(const Room& room, int64_t wanted, const std::string& purpose);
 
 }  // namespace pillion::node

@@ -41,6 +41,8 @@ class FairScheduler {
   void reserve(size_t analyses) { entries_.reserve(analyses); }
   /// The analysis wants nothing for now: its condition does not hold, it was disabled, or it moved.
   void withdraw(size_t analysis);
+  /// Its number is another analysis's from now on.
+  void forget(size_t analysis) { entry(analysis) = {}; }
 
   /// The analysis that has been without a publication for longest and was due since.
   [[nodiscard]] std::optional<size_t> waiting() const;
@@ -93,6 +95,11 @@ class Backlog {
   /// Keeps memory for that number of analyses.
   void reserve(size_t analyses) { scheduler_.reserve(analyses); }
   void withdraw(size_t analysis) { scheduler_.withdraw(analysis); }
+  /// Its number is another analysis's from now on.
+  void forget(size_t analysis) {
+    scheduler_.forget(analysis);
+    sizes_.erase(analysis);
+  }
   [[nodiscard]] std::optional<size_t> waiting() const { return scheduler_.waiting(); }
 
   // Local.

@@ -53,9 +53,10 @@ struct PublicationReady {
   /// Steps until Policy::waiting() is due, if there is one and it is not due now.
   int64_t steps_until_waiting = 0;
 };
-/// How admission to a slot ended: its analyses have the numbers from the last one on. 0: refused.
+/// How admission to a slot ended: its analyses have the numbers from `first` on. 0: refused.
 struct SlotAdmitted {
   int slot = 0;
+  size_t first = 0;
   size_t analyses = 0;
 };
 /// What attached jobs have cost, as all ranks know it between two agreements.
@@ -126,8 +127,12 @@ struct LearnFailure {};
 struct Admit {
   int slot = 0;
 };
+/// The attached job's analyses had the numbers from `first` to the one before `last`, which others
+/// may get from now on.
 struct Release {
   int slot = 0;
+  size_t first = 0, last = 0;
+  bool evicted = false;  ///< by some rank
 };
 struct Skip {
   std::vector<size_t> analyses;

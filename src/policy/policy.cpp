@@ -13,17 +13,29 @@ Policy::Policy(const Settings& settings, const std::vector<AnalysisTraits>& anal
       time_share_(settings.attached_share) {
   reserve(analyses.size());
   for (size_t a = 0; a < analyses.size(); ++a) {
-    add(analyses[a]);
+    set(a, analyses[a]);
     if (analyses[a].may_migrate) analyses_[a].migration.emplace(a);
   }
+}
+
+// Nothing of the analysis that had the number before may touch this one.
+void Policy::set(size_t number, const AnalysisTraits& analysis) {
+  if (number == analyses_.size()) {
+    analyses_.push_back({analysis, {}});
+    needs_whole_.push_back(analysis.needs_whole);
+    return;
+  }
+  analyses_[number] = {analysis, {}};
+  needs_whole_[number] = analysis.needs_whole;
+  failed_here_.erase(static_cast<int32_t>(number));
+  backlog_.forget(number);
 }
 
 std::vector<CollectiveAction> Policy::on(const AgreedEvent& event) {
   const auto migration = [&](size_t a) -> MigrationState& { return *analyses_[a].migration; };
   return std::visit(
       Overloaded{[&](const SlotAdmitted& e) {
-                   slots_[static_cast<size_t>(e.slot)].admitted(analyses_.size() - e.analyses,
-                                                                e.analyses);
+                   slots_[static_cast<size_t>(e.slot)].admitted(e.first, e.analyses);
                    return Actions();
                  },
                  [&](const AttachedCost& e) {
@@ -98,20 +110,23 @@ Policy::Actions Policy::act(const AgreementReady& event) {
     end(a);
     actions.push_back(Disable{a, Cause::Failed});
   }
+  std::optional<CollectiveAction> settled[attached_slots];
   for (int s = 0; s < attached_slots; ++s) {
     const auto i = static_cast<size_t>(s);
-    const auto [first, last] = std::pair(slots_[i].first(), slots_[i].last());
-    const auto action = slots_[i].settle(s, event.all.slot_ready[i], event.all.slot_lost[i]);
-    if (!action) continue;
-    if (std::holds_alternative<Release>(*action))
-      for (size_t a = first; a < last; ++a)
-        if (is_enabled(a)) {
-          end(a);
-          actions.push_back(
-              Disable{a, event.all.slot_evicted[i] ? Cause::Evicted : Cause::Left, s});
-        }
-    actions.push_back(*action);
+    settled[s] = slots_[i].settle(s, event.all.slot_ready[i], event.all.slot_lost[i]);
+    auto* release = settled[s] ? std::get_if<Release>(&*settled[s]) : nullptr;
+    if (release == nullptr) continue;
+    release->evicted = event.all.slot_evicted[i];
+    for (size_t a = release->first; a < release->last; ++a)
+      if (is_enabled(a)) {
+        end(a);
+        actions.push_back(Disable{a, release->evicted ? Cause::Evicted : Cause::Left, s});
+      }
+    actions.push_back(*release);
   }
+  // Jobs that come may get the numbers of jobs that have left.
+  for (const auto& action : settled)
+    if (action && std::holds_alternative<Admit>(*action)) actions.push_back(*action);
   const auto& all = event.all;
   time_share_.settle(all.attached_seconds, all.running, all.steps);
   attached_full_ = all.attached_full;

@@ -34,11 +34,11 @@ class Policy {
  public:
   Policy(const Settings& settings, const std::vector<AnalysisTraits>& analyses);
 
-  /// An analysis of an attached job, before SlotAdmitted counts it.
-  void add(const AnalysisTraits& analysis) {
-    analyses_.push_back({analysis, {}});
-    needs_whole_.push_back(analysis.needs_whole);
-  }
+  /// The first number for the analyses of an attached job that is admitted now.
+  [[nodiscard]] size_t place_for(size_t count) const { return first_free(slots_, own_, count); }
+  /// An analysis of an attached job, before SlotAdmitted counts it. It may have the number of one
+  /// whose job has left, or the next one.
+  void set(size_t number, const AnalysisTraits& analysis);
   /// Keeps memory for as many analyses.
   void reserve(size_t analyses) {
     analyses_.reserve(analyses);

@@ -4,6 +4,8 @@
 // rank sees changes only what it contributes to the next agreement.
 #pragma once
 
+#include <array>
+
 #include "policy/events.hpp"
 
 namespace pillion::policy {
@@ -39,5 +41,9 @@ class SlotState {
   size_t first_ = 0, last_ = 0;
   Seen seen_ = Seen::Nothing;
 };
+
+/// The first number for `count` analyses of another job: jobs come and go as long as the run lasts,
+/// so numbers that are free again are used again. The run's own analyses have the first `own`.
+size_t first_free(const std::array<SlotState, attached_slots>& slots, size_t own, size_t count);
 
 }  // namespace pillion::policy

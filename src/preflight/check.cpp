@@ -125,7 +125,7 @@ std::vector<std::string> lint(const DryRun& forecast, const Value& root) {
   no_choice(forecast, out);
   not_coarse(forecast, out);
   sizes_of_meshes(forecast, out);
-  const auto lacking = lacking_here(forecast.configuration->sidecars);
+  const auto lacking = lacking_here(*forecast.configuration);
   out.insert(out.end(), lacking.begin(), lacking.end());
   return out;
 }

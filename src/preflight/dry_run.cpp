@@ -2,14 +2,13 @@
 // Looking ahead, and around.
 #include "preflight/dry_run.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstring>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 
 #include "base/text.hpp"
+#include "node/room.hpp"
 #include "node/shared_file.hpp"
 #include "products/whole_file.hpp"
 #include "run/attached_job.hpp"
@@ -299,7 +298,8 @@ void check_ranks(const model::SidecarSpec& spec, const LaunchSize& start) {
     (void)topology::missing_on_node(roles, spec.per_node, node);
 }
 
-std::vector<std::string> lacking_here(const model::SidecarSpec& spec) {
+std::vector<std::string> lacking_here(const model::Configuration& configuration) {
+  const auto& spec = configuration.sidecars;
   std::vector<std::string> lacking;
   const auto look = [&](auto&& deed) {
     try {
@@ -314,11 +314,16 @@ std::vector<std::string> lacking_here(const model::SidecarSpec& spec) {
                        fmt::format("'sidecars: {{memory: {}}}'", base::format_bytes(spec.memory)));
     });
   if (spec.job == model::Job::Separate) look([] { (void)run::attach_program(); });
-  if (spec.when_full == model::WhenFull::Spill && !spec.spill_folder.empty())
+  // The folder of the results is made when the run begins.
+  const auto spill =
+      node::spill_folder(spec.spill_folder, std::getenv("TMPDIR"), configuration.output);
+  if (spec.when_full == model::WhenFull::Spill && spill != configuration.output)
     look([&] {
-      if (access(spec.spill_folder.c_str(), W_OK | X_OK) != 0)
-        base::fail(ErrorCode::File, "nothing can be spilled to '{}': {}", spec.spill_folder,
-                   std::strerror(errno));
+      try {
+        (void)node::SharedFile::make(spill, 0);
+      } catch (const Error& e) {
+        base::fail(ErrorCode::File, "nothing can be spilled to '{}': {}", spill, e.what());
+      }
     });
   return lacking;
 }

@@ -82,6 +82,6 @@ std::vector<std::string> check_restart(const std::string& folder,
 void check_ranks(const model::SidecarSpec& spec, const LaunchSize& start);
 
 /// What this machine lacks; the run may well be on another.
-std::vector<std::string> lacking_here(const model::SidecarSpec& spec);
+std::vector<std::string> lacking_here(const model::Configuration& configuration);
 
 }  // namespace pillion::preflight

@@ -31,6 +31,7 @@ struct SentBox {
   int32_t number = 0;  ///< of its block
   int64_t index = 0;   ///< among the boxes of its rank
   Box box;
+  int64_t sharer = 0;  ///< the rank that shared its block, which may be of another side
 };
 
 struct SentPart {
@@ -60,14 +61,17 @@ class Levels {
   [[nodiscard]] std::map<int, base::Bytes> boxes_by_rank(const std::vector<MeshBox>& here) const {
     std::map<int, base::ByteWriter> writers;
     for (size_t b = 0; b < here.size(); ++b) {
-      const auto& [level, number, box] = here[b];
+      const auto& [level, number, box, sharer] = here[b];
       if (layout::is_empty(box)) continue;
       check_level(here[b]);
-      const SentBox sent{level, 0, rank_, number, static_cast<int64_t>(b), box};
+      SentBox sent{level, 0, rank_, number, static_cast<int64_t>(b), box, sharer};
+      if (sharer < 0) sent.sharer = rank_;
       put(sent, writers);
       if (level == 0) continue;
-      const auto& ratio = mesh_.ratios.at(static_cast<size_t>(level - 1));
-      put({level - 1, 1, rank_, number, static_cast<int64_t>(b), coarse(box, ratio)}, writers);
+      --sent.level;
+      sent.covers = 1;
+      sent.box = coarse(box, mesh_.ratios.at(static_cast<size_t>(level - 1)));
+      put(sent, writers);
     }
     std::map<int, base::Bytes> out;
     for (auto& [rank, writer] : writers) out[rank] = writer.take();
@@ -125,7 +129,7 @@ class Levels {
 
   [[nodiscard]] std::string called(const SentBox& sent, const Box& box) const {
     return fmt::format("{} (block {} of rank {})", model::to_string(box, mesh_.axes), sent.number,
-                       sent.rank);
+                       sent.sharer);
   }
 
   void look(size_t level, const Box& part, const std::vector<SentBox>& boxes,

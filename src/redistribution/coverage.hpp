@@ -11,11 +11,15 @@
 
 namespace pillion::redistribution {
 
+/// The rank of the simulation that shared a block, from its id, wherever the block is now.
+constexpr int32_t sharer_of(int64_t id) { return static_cast<int32_t>(id >> 32 & 0xffffff); }
+
 /// A box of a mesh, as a rank has it.
 struct MeshBox {
   int32_t level = 0;   ///< of refinement
   int32_t number = 0;  ///< of the block, for messages
   model::Box box;      ///< in cells of its level
+  int32_t rank = -1;   ///< that shared the block, for messages; negative: this one
   friend bool operator==(const MeshBox&, const MeshBox&) = default;
 };
 

@@ -37,22 +37,24 @@ struct NodePath::Words {
 };
 
 size_t NodePath::head_of(const comm::Communicator& node) {
-  return node::whole_pages(static_cast<size_t>(node.size()) * sizeof(Words));
+  return node::whole_pages(SharedFile::head + static_cast<size_t>(node.size()) * sizeof(Words));
 }
 
 NodePath::Words& NodePath::words(int owner, int about) const {
-  return reinterpret_cast<Words*>(maps_[static_cast<size_t>(owner)].data())[about];
+  std::byte* const first = maps_[static_cast<size_t>(owner)].data() + SharedFile::head;
+  return reinterpret_cast<Words*>(first)[about];
 }
 
 namespace {
 
-/// Whether a deed succeeded on every rank.
+/// Whether a deed succeeded on every rank. Keeps why it did not on this one.
 template <class Deed>
-bool on_all(const comm::Communicator& ranks, Deed&& deed) {
+bool on_all(const comm::Communicator& ranks, std::exception_ptr& failure, Deed&& deed) {
   int32_t done = 1;
   try {
     deed();
   } catch (const std::exception&) {
+    failure = std::current_exception();
     done = 0;
   }
   return ranks.reduced(done, comm::Operation::Min) != 0;
@@ -66,31 +68,37 @@ size_t NodePath::bytes_for(const Sizes& sizes) {
   return bytes;
 }
 
-std::optional<NodePath> NodePath::make(const Neighbours& neighbours, size_t bytes) {
+std::optional<NodePath> NodePath::make(const Neighbours& neighbours, size_t bytes,
+                                       std::exception_ptr& failure) {
   const auto& node = neighbours.on_node();
   const size_t size = head_of(node) + bytes;
   NodePath path;
   path.me_ = node.rank();
-  std::vector<int64_t> processes, descriptors, lengths;
-  const bool made = on_all(node, [&] {
-    for (auto* all : {&processes, &descriptors, &lengths})
+  node::FileAddress mine;
+  std::vector<int64_t> processes, descriptors, nonces, lengths;
+  const bool made = on_all(node, failure, [&] {
+    for (auto* all : {&processes, &descriptors, &nonces, &lengths})
       all->resize(static_cast<size_t>(node.size()));
     path.own_file_ = SharedFile::make(node::memory_folder, size);
     path.own_file_.reserve(0, size);
+    mine = path.own_file_.address();
   });
   if (!made) return {};
-  node.gather_all(static_cast<int64_t>(node::this_process()), processes);
-  node.gather_all(path.own_file_.descriptor(), descriptors);
+  node.gather_all(static_cast<int64_t>(mine.process), processes);
+  node.gather_all(mine.descriptor, descriptors);
+  node.gather_all(static_cast<int64_t>(mine.nonce), nonces);
   node.gather_all(static_cast<int64_t>(size), lengths);
-  const bool mapped = on_all(node, [&] {
+  const bool mapped = on_all(node, failure, [&] {
     for (size_t r = 0; r < lengths.size(); ++r) {
       const auto length = static_cast<size_t>(lengths[r]);
       if (static_cast<int>(r) == path.me_) {
         path.maps_.push_back(path.own_file_.map(0, length, SharedFile::Access::Write));
         continue;
       }
-      const auto theirs = SharedFile::open(node::number_of(static_cast<node::Token>(processes[r])),
-                                           static_cast<int>(descriptors[r]));
+      const auto theirs =
+          SharedFile::open({static_cast<node::Token>(processes[r]),
+                            static_cast<int32_t>(descriptors[r]), static_cast<uint64_t>(nonces[r])},
+                           SharedFile::Access::Read);
       path.maps_.push_back(theirs.map(0, length, SharedFile::Access::Read));
     }
   });
@@ -173,7 +181,7 @@ bool TransferMemory::reserve(Need& need, NodePath::Sizes sizes) {
   const bool is_wasteful = all[2] > 2 * all[1];
   if (all[0] > 0 || is_wasteful) {
     path_.reset();
-    path_ = NodePath::make(*neighbours_, largest);
+    path_ = NodePath::make(*neighbours_, largest, failure_);
     capacity_ = path_ ? largest : 0;
     most_ = std::max(most_, capacity_);
   }

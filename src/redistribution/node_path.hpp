@@ -4,9 +4,11 @@
 // work at once. Every word has one writer.
 #pragma once
 
+#include <exception>
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/scratch_buffer.hpp"
@@ -41,8 +43,10 @@ class NodePath {
   static size_t bytes_for(const Sizes& sizes);
 
   /// Memory of `bytes` for what this rank writes. [collective over the node] Nothing, on all of
-  /// them, if some rank finds no memory or cannot see that of another.
-  static std::optional<NodePath> make(const Neighbours& neighbours, size_t bytes);
+  /// them, if some rank finds no memory or is not shown that what it opens is another one's; on
+  /// that rank `failure` says why.
+  static std::optional<NodePath> make(const Neighbours& neighbours, size_t bytes,
+                                      std::exception_ptr& failure);
 
   /// Divides this rank's memory for plan number `plan`, unless it is. Other plans may have used it:
   /// then waits until all neighbours have read what was there.
@@ -102,6 +106,8 @@ class TransferMemory {
   /// The most of them so far, and how many plans did not fit within the budget.
   [[nodiscard]] size_t most_node_bytes() const { return most_; }
   [[nodiscard]] int64_t refused() const { return refused_; }
+  /// Why this rank shared no node memory with its neighbours, once; null if there is nothing new.
+  [[nodiscard]] std::exception_ptr take_failure() { return std::exchange(failure_, nullptr); }
 
   base::ScratchBuffer sending, receiving;
 
@@ -115,6 +121,7 @@ class TransferMemory {
   size_t budget_ = 0, capacity_ = 0, most_ = 0;
   uint64_t plans_ = 0;
   int64_t refused_ = 0;
+  std::exception_ptr failure_;
   std::vector<std::weak_ptr<Need>> needs_;
   std::optional<NodePath> path_;
 };

@@ -33,8 +33,9 @@ std::string describe_runs(const std::vector<Found>& found) {
   std::map<std::string, std::string> lines;
   for (const auto& f : found)
     lines[text_of_id(f)] =
-        fmt::format("{} (id {}): {} simulation ranks on {} nodes", f.identity.name, text_of_id(f),
-                    f.identity.simulation_ranks, f.identity.nodes);
+        fmt::format("{} (id {}): {} simulation ranks on {} nodes{}", f.identity.name, text_of_id(f),
+                    f.identity.simulation_ranks, f.identity.nodes,
+                    f.in_container ? ", in a container; attach from inside it" : "");
   std::string text;
   for (const auto& [id, line] : lines) text += line + "\n";
   return text;
@@ -42,8 +43,9 @@ std::string describe_runs(const std::vector<Found>& found) {
 
 std::vector<Found> matching(const std::vector<Found>& found, const std::string& name) {
   std::vector<Found> out;
-  std::copy_if(found.begin(), found.end(), std::back_inserter(out),
-               [&](const Found& f) { return f.identity.name == name || text_of_id(f) == name; });
+  std::copy_if(found.begin(), found.end(), std::back_inserter(out), [&](const Found& f) {
+    return !f.in_container && (f.identity.name == name || text_of_id(f) == name);
+  });
   return out;
 }
 
@@ -60,8 +62,8 @@ Bytes packed(const std::vector<Found>& found) {
   base::ByteWriter out;
   out.put(static_cast<int64_t>(found.size()));
   for (const auto& f : found) {
-    out.put(f.process);
-    out.put(f.descriptor);
+    out.put(f.address);
+    out.put(f.in_container ? int32_t{1} : int32_t{0});
     out.put(f.identity.name);
     out.put(std::array<int64_t, 4>{static_cast<int64_t>(f.identity.run), f.identity.node,
                                    f.identity.nodes, f.identity.simulation_ranks});
@@ -73,8 +75,8 @@ std::vector<Found> unpacked(const Bytes& bytes) {
   base::ByteReader in(bytes);
   std::vector<Found> found(static_cast<size_t>(in.get<int64_t>()));
   for (auto& f : found) {
-    f.process = in.get<node::Token>();
-    f.descriptor = in.get<int>();
+    f.address = in.get<node::FileAddress>();
+    f.in_container = in.get<int32_t>() != 0;
     f.identity.name = in.get<std::string>();
     const auto numbers = in.get<std::array<int64_t, 4>>();
     f.identity.run = static_cast<uint64_t>(numbers[0]);
@@ -103,6 +105,16 @@ bool is_complete(const comm::Communicator& sidecars, const comm::Communicator& n
          sidecars.reduced(nodes, comm::Operation::Max);
 }
 
+constexpr const char* no_view_outside =
+    "this process is in a container with a PID namespace of its own, where it sees no other runs";
+
+/// Whether a run has that name, in a container with processes of its own.
+bool is_hidden(const std::vector<Found>& found, const std::string& name) {
+  return std::any_of(found.begin(), found.end(), [&](const Found& f) {
+    return f.in_container && (f.identity.name == name || text_of_id(f) == name);
+  });
+}
+
 /// The segments of the one run of that name that are on this node, as soon as all are there.
 std::vector<Found> look_for(const comm::Communicator& sidecars,
                             const comm::Communicator& neighbours, const std::string& name,
@@ -122,8 +134,10 @@ std::vector<Found> look_for(const comm::Communicator& sidecars,
   }
   comm::together(sidecars, [&] {
     if (mine.empty())
-      base::fail(ErrorCode::Argument, "no run called '{}' is running here{}", name,
-                 all.empty() ? "; no run is" : "; these are:\n" + describe_runs(all));
+      base::fail(ErrorCode::Argument, "no run called '{}' {} here{}{}", name,
+                 is_hidden(all, name) ? "can be attached to from" : "is running",
+                 all.empty() ? "; no run is" : "; these are:\n" + describe_runs(all),
+                 node::is_in_container() ? "\n" + std::string(no_view_outside) : "");
     if (runs_in(mine).size() > 1)
       base::fail(ErrorCode::Argument, "several runs are called '{}'; name one by its id:\n{}", name,
                  describe_runs(mine));
@@ -140,8 +154,7 @@ Attachment attach_to(const comm::Communicator& sidecars, const std::string& name
   std::vector<transport::Source> all;
   comm::together(sidecars, [&] {
     for (const auto& f : found) {
-      auto segment =
-          std::make_shared<Segment>(Segment::open(f.process, f.descriptor, Segment::Role::Sidecar));
+      auto segment = std::make_shared<Segment>(Segment::open(f.address, Segment::Role::Sidecar));
       for (int l = 0; l < segment->channels(); ++l) all.push_back({segment, l});
       out.segments.push_back(std::move(segment));
     }

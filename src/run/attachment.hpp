@@ -13,7 +13,7 @@ namespace pillion::run {
 /// "NAME (id 0123456789abcdef): 4 simulation ranks on 2 nodes", a line for each run on this node.
 std::string describe_runs(const std::vector<node::Found>& found);
 
-/// The runs that are called `name`, or whose id it is.
+/// The runs that are called `name`, or whose id it is, and that this process can attach to.
 std::vector<node::Found> matching(const std::vector<node::Found>& found, const std::string& name);
 
 /// The channels, of `channels` on a node, that helper `me` of `helpers` on that node serves:

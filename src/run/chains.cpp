@@ -93,6 +93,18 @@ stagehost::ExecutionContext context_of(Run& run, size_t analysis, const Gaps& ga
 
 namespace {
 
+/// Values go by messages then, so the results are the same.
+void note_unshared(Run& run) {
+  const auto failure = run.plans->take_failure();
+  if (!failure) return;
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::exception& e) {
+    run.remark(fmt::format("ranks of a node exchange values by messages, which takes longer: {}",
+                           e.what()));
+  }
+}
+
 /// Ends a piece of work of an analysis: what it computed, and what it waited for other ranks.
 void bill(Run& run, size_t analysis, const Stopwatch& watch, std::string name, int64_t step,
           double waited, double CostCounters::*account) {
@@ -126,6 +138,7 @@ std::optional<Error> run_chain(Run& run, Chain& chain, size_t analysis,
         "node memory than half of 'sidecars: {{memory: {}}}'",
         run.configuration.analyses[analysis].name,
         base::format_bytes(run.configuration.sidecars.memory)));
+  note_unshared(run);
   bill(run, analysis, watch, run.configuration.analyses[analysis].name, publication.step,
        comm::seconds_waited() - before, account);
   if (!failure) run.dropping.erase(analysis);

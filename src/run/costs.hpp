@@ -8,6 +8,7 @@
 // machine.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <tuple>
 
@@ -71,6 +72,15 @@ struct CostCounters : Counts {
                    &C::sidecar_waiting, &C::stall_seconds, &C::lag_seconds, &C::longest_lag,
                    &C::last_lag, &C::last_step, &C::bytes},
         Counts::members());
+  }
+
+  /// Adds what an analysis of the same name had cost in an earlier job.
+  void add_earlier(const CostCounters& earlier) {
+    const CostCounters now = *this;
+    std::apply([&](auto... member) { ((this->*member += earlier.*member), ...); }, members());
+    longest_lag = std::max(now.longest_lag, earlier.longest_lag);
+    last_lag = now.last_lag;
+    last_step = now.last_step;
   }
 };
 

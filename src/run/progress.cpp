@@ -68,6 +68,7 @@ void add_head(Json& out, const Snapshot& s, const LiveState& now) {
   out["failure"] = text_or_null(s.failure);
   out["pid"] = s.process;
   out["pid_started"] = s.process_start;
+  out["pid_namespace"] = s.pid_namespace;
   out["host"] = s.host;
   out["started"] = moment(s.started);
   out["written"] = moment(now.written);
@@ -163,7 +164,8 @@ Snapshot signed_by_this_process(Snapshot snapshot) {
   gethostname(host.data(), host.size() - 1);
   snapshot.host = host.data();
   snapshot.process = getpid();
-  snapshot.process_start = node::start_of(node::this_process());
+  snapshot.pid_namespace = static_cast<int64_t>(node::pid_namespace());
+  snapshot.process_start = node::start_of(node::this_process_if_known());
   return snapshot;
 }
 
@@ -192,16 +194,22 @@ ProgressFile::~ProgressFile() {
   if (folder_ >= 0) ::close(folder_);
 }
 
-void ProgressFile::end(Phase phase, const std::string& failure) {
-  if (!thread_.joinable()) return;
-  // The thread ends in any case, also where there is no memory for the reason.
+// The thread ends in any case, also where there is no memory for the reason.
+void ProgressFile::announce_end(Phase phase, const std::string& failure) {
   tell([&](Snapshot& snapshot) {
+    if (ended_) return;
+    last_place_ = mark_.get();
     ended_ = true;
     snapshot.phase = phase;
     snapshot.work.reset();
     (void)base::guard([&] { snapshot.failure = failure; });
   });
   wake_.notify_one();
+}
+
+void ProgressFile::end(Phase phase, const std::string& failure) {
+  if (!thread_.joinable()) return;
+  announce_end(phase, failure);
   thread_.join();
 }
 
@@ -221,9 +229,9 @@ void ProgressFile::live() try {
 } catch (const std::exception&) {}
 
 void ProgressFile::write_news(std::unique_lock<std::mutex>& lock) {
-  auto place = mark_.get();
+  auto place = ended_ ? last_place_ : mark_.get();
   if (!place) place = instant_.place;
-  const bool waiting = mark_.is_waiting();
+  const bool waiting = !ended_ && mark_.is_waiting();
   if (version_ == written_version_ && place == instant_.place && waiting == instant_.waiting)
     return;
   written_ = snapshot_;

@@ -95,6 +95,7 @@ struct Snapshot {
   std::vector<std::string> continues;  ///< ids of the runs whose results it continues
   int64_t process = 0;
   int64_t process_start = 0;  ///< clock ticks since boot
+  int64_t pid_namespace = 0;  ///< in which `process` is its number; 0 if it is not known
   double started = 0;         ///< calendar seconds
   int64_t simulation_ranks = -1, sidecar_ranks = -1;
   // How it goes.
@@ -160,7 +161,10 @@ class ProgressFile {
     change(snapshot_);
     ++version_;
   }
-  /// Writes a last time, how it ended.
+  /// Records the end. The thread writes it, and uses no StepPosition any more; does not wait for
+  /// that.
+  void announce_end(Phase phase, const std::string& failure = {});
+  /// The same, and waits until it is written.
   void end(Phase phase, const std::string& failure = {});
   /// Why the file could not be written, the first time that one asks after it happened; else "".
   [[nodiscard]] std::string trouble();
@@ -179,6 +183,7 @@ class ProgressFile {
   Snapshot snapshot_;
   uint64_t version_ = 1;
   bool ended_ = false;
+  std::optional<StepPosition::Place> last_place_;  ///< when it ended
   std::string trouble_;
   bool troubled_ = false;
   // The thread's alone.

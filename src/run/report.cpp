@@ -6,12 +6,16 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 
+#include "base/disk_deadline.hpp"
 #include "base/json.hpp"
 #include "comm/agreement.hpp"
+#include "products/table.hpp"
 #include "products/whole_file.hpp"
 #include "run/run.hpp"
 #include "run/sidecar_notices.hpp"
@@ -62,17 +66,16 @@ void put(Json& out, const Counts& counts) {
 
 bool is_resumed(const Run& run) { return !run.configuration.restart.empty(); }
 
-Json json_of_analysis(const Run& run, const Summary& all, size_t a) {
-  const auto& analysis = run.configuration.analyses[a];
-  const auto here = analysis_of(all.simulation, a);
-  const auto there = analysis_of(all.sidecars, a);
+/// `earlier`: counts of executions before this one.
+Json json_of_analysis(const Run& run, const model::AnalysisSpec& analysis,
+                      const AnalysisSummary& here, const AnalysisSummary& there,
+                      const Counts& earlier, Json moves) {
   const bool sidecar = analysis.in_sidecars();
   Json stages = Json::array();
   for (const auto& stage : analysis.stages) stages.push_back(stage.name);
   const CostCounters& who = sidecar && there.ranks > 0 ? there.first : here.first;
-  const Counts earlier = run.earlier.of(a);
   Counts counts = earlier;
-  add(counts, counts_of(run.configuration, a, here, there));
+  add(counts, counts_of(run.configuration, analysis, here, there));
   // The sidecars' work spread over the simulation's ranks, and nothing to copy.
   const double synchronous =
       mean(here.simulation_seconds, here.ranks) - mean(here.copy_seconds, here.ranks) +
@@ -89,7 +92,7 @@ Json json_of_analysis(const Run& run, const Summary& all, size_t a) {
   if (analysis.is_movable()) {
     out["publications_at"] = {{"simulation", counts.here},
                               {"sidecar", counts.publications - counts.here}};
-    out["moves"] = migrations_of(all.simulation, a);
+    out["moves"] = std::move(moves);
   }
   put(out, counts);
   if (is_resumed(run)) put(out["earlier"] = Json::object(), earlier);
@@ -181,12 +184,20 @@ std::string format_report(const Run& run, const Summary& all) {
   for (const char* list : {"analyses", "products", "warnings", "remarks"})
     out[list] = Json::array();
   for (size_t a = 0; a < run.configuration.analyses.size(); ++a)
-    out["analyses"].push_back(json_of_analysis(run, all, a));
+    out["analyses"].push_back(json_of_analysis(
+        run, run.configuration.analyses[a], analysis_of(all.simulation, a),
+        analysis_of(all.sidecars, a), run.earlier.of(a), migrations_of(all.simulation, a)));
+  for (size_t d = 0; d < std::min(run.departed.size(), all.simulation.departed.size()); ++d)
+    out["analyses"].push_back(json_of_analysis(run, run.departed[d].analysis,
+                                               all.simulation.departed[d], {}, {}, Json::array()));
   for (const auto& p : with_earlier(run, all.products))
     out["products"].push_back(
         {{"analysis", p.analysis}, {"stage", p.stage}, {"path", p.path}, {"title", p.title}});
   for (const auto& warning : all.warnings) out["warnings"].push_back(warning);
   for (const auto& remark : all.remarks) out["remarks"].push_back(remark);
+  if (run.forgotten > 0)
+    out["remarks"].push_back(fmt::format(
+        "{} analyses of attached jobs that left early in the run are not listed", run.forgotten));
   out["parameters"] = Json::object();
   for (const auto& [name, value] : run.configuration.parameters) out["parameters"][name] = value;
   out["configuration"] = run.configuration.text;
@@ -204,38 +215,73 @@ void leave_out_before(size_t first, SideSummary& simulation) {
 
 }  // namespace
 
+// Products other than tables over the run do not contain the number of their publications. A later
+// job of the same name has written its own in their place.
+void count_unwritten(Run& run) {
+  std::map<std::string, CostCounters*> accounts;
+  const auto& analyses = run.configuration.analyses;
+  for (auto& gone : run.departed)
+    if (gone.died) accounts[gone.analysis.name] = &gone.costs;
+  for (size_t a = 0; a < analyses.size(); ++a) {
+    if (run.died.contains(a)) accounts[analyses[a].name] = &run.accounts[a];
+    else accounts.erase(analyses[a].name);
+  }
+  if (accounts.empty()) return;
+  using Found = std::map<std::string, products::Written>;
+  const auto found = std::make_shared<Found>();
+  for (const auto& [name, account] : accounts) (*found)[name] = {};
+  const bool looked = base::on_disk([found, output = run.configuration.output] {
+    for (auto& [name, written] : *found)
+      written = products::publications_in(std::filesystem::path(output) / name);
+  });
+  if (!looked) return;
+  for (const auto& [name, account] : accounts) {
+    const auto& written = found->at(name);
+    if (written.in_series || !written.any)
+      account->lost =
+          std::max(account->lost, account->publications - written.in_series.value_or(0));
+  }
+}
+
 void write_report(const Run& run, Summary summary, const ReportScope& scope) {
   leave_out_before(scope.first, summary.simulation);
   const auto name = scope.attached_job.empty() ? std::string(report_name)
                                                : fmt::format("report-{}.json", scope.attached_job);
-  products::write_whole(std::filesystem::path(run.configuration.output) / name,
-                        format_report(run, summary), false);
+  const auto path = std::filesystem::path(run.configuration.output) / name;
+  (void)base::on_disk(
+      [path, text = format_report(run, summary)] { products::write_whole(path, text, false); });
 }
 
 // Each rank formats its own part, and the one that writes holds one other rank's part at a time.
 void write_timelines(const Run& run, const ReportScope& scope) {
-  const char* side = run.is_sidecar() ? "sidecar" : "simulation";
-  std::string mine;
-  std::optional<products::TraceFile> file;
+  std::string side, mine;
+  std::shared_ptr<std::optional<products::TraceFile>> file;
   // A rank that cannot format its part still sends one, for the first of its node waits for it.
-  const auto unformatted =
-      comm::failure_of([&] { mine = run.timeline.format(side, run.side.rank(), run.started); });
+  const auto unformatted = comm::failure_of([&] {
+    side = run.is_sidecar() ? "sidecar" : "simulation";
+    file = std::make_shared<std::optional<products::TraceFile>>();
+    mine = run.timeline.format(side.c_str(), run.side.rank(), run.started);
+  });
   const auto ungathered = comm::failure_of([&] {
     run.on_node.gather_each(
         std::as_bytes(std::span(mine)), 0, [&](int, std::span<const std::byte> part) {
-          const auto who =
-              scope.attached_job.empty() ? std::string(side) : "attached-" + scope.attached_job;
-          if (!file)
-            file.emplace(std::filesystem::path(run.configuration.output) / timeline_folder /
-                             fmt::format("{}-{:06}.json", who, run.side.rank()),
-                         id_of(run.id));
-          file->add({reinterpret_cast<const char*>(part.data()), part.size()});
+          if (!file) return;
+          const auto who = scope.attached_job.empty() ? side : "attached-" + scope.attached_job;
+          const auto path = std::filesystem::path(run.configuration.output) / timeline_folder /
+                            fmt::format("{}-{:06}.json", who, run.side.rank());
+          const std::string text(reinterpret_cast<const char*>(part.data()), part.size());
+          (void)base::on_disk([file, path, text, id = id_of(run.id)] {
+            if (!*file) file->emplace(path, id);
+            (*file)->add(text);
+          });
         });
   });
   comm::together(run.side, [&] {
     comm::rethrow(unformatted);
     comm::rethrow(ungathered);
-    if (file) file->finish();
+    (void)base::on_disk([file] {
+      if (*file) (*file)->finish();
+    });
   });
 }
 

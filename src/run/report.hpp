@@ -22,6 +22,10 @@ struct ReportScope {
   size_t first = 0;          ///< number of its first analysis in the simulation's numbering
 };
 
+/// Counts as lost what attached jobs that died had worked on and not written, by what is in their
+/// products. Reads the disk.
+void count_unwritten(Run& run);
+
 /// Writes report.json in the output folder.
 void write_report(const Run& run, Summary summary, const ReportScope& scope = {});
 

@@ -27,16 +27,42 @@ std::vector<int> Run::ranks_of(topology::Role role) const {
   return ranks;
 }
 
+namespace {
+
+/// Adds to a list for the report, which may not grow with the length of the run.
+void note(std::vector<std::string>& list, const std::string& message) {
+  constexpr size_t most = 1000;
+  if (list.size() < most) list.push_back(message);
+  else if (list.size() == most) list.emplace_back("there were more; the log has all of them");
+}
+
+}  // namespace
+
 void Run::warn(const std::string& message) {
   if (side.rank() != 0) return;
-  warnings.push_back(message);
+  note(warnings, message);
   log.warn("{}", message);
 }
 
 void Run::remark(const std::string& message) {
   if (side.rank() != 0) return;
-  remarks.push_back(message);
+  note(remarks, message);
   log.info("{}", message);
+}
+
+void Run::keep(DepartedAnalysis gone) {
+  constexpr size_t most = 256;
+  const auto known = std::find_if(departed.begin(), departed.end(), [&](const auto& one) {
+    return one.analysis.name == gone.analysis.name;
+  });
+  if (known != departed.end()) {
+    gone.costs.add_earlier(known->costs);
+    departed.erase(known);
+  } else if (departed.size() == most) {
+    departed.erase(departed.begin());
+    ++forgotten;
+  }
+  departed.push_back(std::move(gone));
 }
 
 void Run::disable(size_t analysis, const Error& failure) {
@@ -105,6 +131,13 @@ void Run::describe(Snapshot& s) const {
                           {}});
   }
   for (size_t a = 0; a < std::min(s.analyses.size(), accounts.size()); ++a) {
+    // The number may be another one's than when this was last written.
+    if (const auto& now = configuration.analyses[a]; s.analyses[a].name != now.name) {
+      s.analyses[a].name = now.name;
+      s.analyses[a].placement = placement_of(now);
+      s.analyses[a].every = now.every.text();
+      s.analyses[a].when = now.when ? now.when->text() : "";
+    }
     s.analyses[a].account = accounts[a];
     s.analyses[a].counts = counts(a);
     if (s.analyses[a].disabled != disabled[a]) s.analyses[a].disabled = disabled[a];

@@ -51,6 +51,14 @@ struct MigrationRecord {
   }
 };
 
+/// What a simulation rank keeps of an analysis of an attached job whose number another one has now.
+struct DepartedAnalysis {
+  model::AnalysisSpec analysis;
+  CostCounters costs;
+  std::string disabled;
+  bool died = false;
+};
+
 struct Run {
   Run();
   Run(const Run&) = delete;
@@ -78,6 +86,12 @@ struct Run {
   std::vector<CostCounters> accounts;  ///< by analysis, of this execution
   Earlier earlier;                     ///< of the executions that this one resumes
   std::vector<std::string> disabled;   ///< why, by analysis; "" if it is not
+  /// For the report. Jobs come and go as long as the run lasts, so those of one name are one entry,
+  /// and the oldest make room.
+  std::vector<DepartedAnalysis> departed;
+  int64_t forgotten = 0;  ///< entries that made room
+  /// Analyses of attached jobs that died: what is in no product at the end is lost.
+  std::set<size_t> died;
   /// As of the last step on simulation ranks, as of the last message on sidecars: of the
   /// catalogue's, in its order. Not a number before the program sets one.
   std::vector<double> scalars;
@@ -101,6 +115,8 @@ struct Run {
   void warn(const std::string& message);
   /// The same for what is not a reason to worry.
   void remark(const std::string& message);
+  /// Keeps the account of an analysis whose job has left. The same on every rank of this side.
+  void keep(DepartedAnalysis departed);
   /// Disables an analysis, loudly. The same on every rank of this side.
   void disable(size_t analysis, const Error& failure);
   /// Counts a publication that the analysis cannot use, since what the program shared does not fit

@@ -84,9 +84,15 @@ void write_all(int file, std::string text, const fs::path& folder) {
                std::strerror(errno));
 }
 
-bool is_alive(const RunMarker& mark) {
-  return mark.ended.empty() && mark.process != 0 && mark.host == this_host() &&
-         node::is_alive(mark.process);
+enum class Liveness { Active, Ended, Unknown };
+
+/// Whether a run has ended, as far as its marker and its process say. A process of another host, or
+/// of a container with numbers of its own, cannot be looked at.
+Liveness liveness_of(const RunMarker& mark) {
+  if (!mark.ended.empty()) return Liveness::Ended;
+  if (mark.process == 0 || mark.host != this_host() || mark.pid_namespace != node::pid_namespace())
+    return Liveness::Unknown;
+  return node::is_alive(mark.process) ? Liveness::Active : Liveness::Ended;
 }
 
 }  // namespace
@@ -95,7 +101,8 @@ FolderState look_at_folder(const fs::path& folder) {
   const int file = open((folder / marker_name).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   if (file < 0) return folder_state(folder, {});
   auto state = folder_state(folder, read_all(file));
-  state.is_live = is_locked(file).value_or(state.mark && is_alive(*state.mark));
+  state.is_live =
+      is_locked(file).value_or(state.mark && liveness_of(*state.mark) == Liveness::Active);
   close(file);
   return state;
 }
@@ -300,13 +307,18 @@ RunFolder RunFolder::take(const FolderClaim& claim) {
     base::fail(ErrorCode::File, "cannot create {}: {}", called(path), std::strerror(errno));
   const auto lock = try_lock(out.marker_, F_WRLCK);
   const auto state = folder_state(claim.folder, read_all(out.marker_));
-  if (lock == Lock::Held || (lock == Lock::Unsupported && state.mark && is_alive(*state.mark)))
+  const auto earlier = state.mark ? liveness_of(*state.mark) : Liveness::Ended;
+  if (lock == Lock::Held || (lock == Lock::Unsupported && earlier == Liveness::Active))
     refuse_live(claim.folder, state.mark);
   if (lock == Lock::Unsupported)
-    out.warnings_.push_back(
-        fmt::format("the file system of {} has no locks, so nothing prevents a second run from "
-                    "writing there at the same time",
-                    called(claim.folder)));
+    out.warnings_.push_back(fmt::format(
+        "the file system of {} has no locks, so nothing prevents a second run from writing there "
+        "at "
+        "the same time{}",
+        called(claim.folder),
+        earlier == Liveness::Unknown
+            ? fmt::format("; nor can it be seen from here whether {} has ended", holder(state.mark))
+            : ""));
   std::vector<std::string> known;
   out.continued_ = claim.resumed_runs;
   if (state.mark && continues(claim, *state.mark)) {
@@ -346,7 +358,8 @@ RunFolder RunFolder::take(const FolderClaim& claim) {
                        .host = this_host(),
                        .started = base::format_utc(base::calendar_seconds()),
                        .ended = {},
-                       .process = node::this_process(),
+                       .process = node::this_process_if_known(),
+                       .pid_namespace = node::pid_namespace(),
                        .folders = out.own_folders(claim.folder, claim.analyses, known)};
   write_all(out.marker_, format_mark(mark), claim.folder);
   // Others may join now, and none may take it.

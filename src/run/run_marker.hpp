@@ -23,7 +23,8 @@ struct RunMarker {
   std::string id;                      ///< 16 hexadecimal digits; "" if only its reports are known
   std::vector<std::string> continues;  ///< ids of the runs whose results it continues
   std::string host, started, ended;    ///< `ended` is "" if the run did not report it
-  node::Token process = 0;
+  node::Token process = 0;             ///< 0 if it is not known
+  uint64_t pid_namespace = 0;        ///< in which the process has that number; 0 if it is not known
   std::vector<std::string> folders;  ///< of analyses, and of no one else
 };
 

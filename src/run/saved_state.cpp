@@ -5,8 +5,8 @@
 #include <pillion/version.h>
 
 #include "base/checksum.hpp"
-#include "base/folder.hpp"
 #include "base/error.hpp"
+#include "base/folder.hpp"
 #include "base/json.hpp"
 #include "comm/agreement.hpp"
 #include "products/whole_file.hpp"
@@ -220,7 +220,8 @@ SavedAnalysis saved_of(const Run& run, size_t a, const SavedState* sidecars) {
       const auto& more = known->second.products;
       saved.products.insert(saved.products.end(), more.begin(), more.end());
     }
-  add(saved.counts, counts_of(run.configuration, a, summary_of(run.accounts[a], {}), there));
+  add(saved.counts, counts_of(run.configuration, run.configuration.analyses[a],
+                              summary_of(run.accounts[a], {}), there));
   for (const auto& product : run.earlier.products)
     if (product.analysis == analysis.name && !lists(saved.products, product))
       saved.products.push_back(product);

@@ -28,9 +28,9 @@ AnalysisSummary summary_of(const CostCounters& costs, const std::string& disable
 
 // What the simulation has published and no sidecar of another job accounts for is lost: one that
 // died may have spoilt its own counts before.
-Counts counts_of(const model::Configuration& configuration, size_t analysis,
+Counts counts_of(const model::Configuration& configuration, const model::AnalysisSpec& analysis,
                  const AnalysisSummary& here, const AnalysisSummary& there) {
-  const bool in_sidecars = configuration.analyses[analysis].in_sidecars();
+  const bool in_sidecars = analysis.in_sidecars();
   const bool is_known = in_sidecars && there.ranks > 0;
   const Counts& who = is_known ? there.first : here.first;
   int64_t lost = there.ranks > 0 ? there.lost : here.lost;
@@ -89,9 +89,12 @@ void join(SideSummary& to, SideSummary later) {
   to.exchanging = std::max(to.exchanging, later.exchanging);
   to.in_place += later.in_place;
   to.direct += later.direct;
-  to.analyses.resize(std::max(to.analyses.size(), later.analyses.size()));
-  for (size_t a = 0; a < later.analyses.size(); ++a)
-    join(to.analyses[a], std::move(later.analyses[a]));
+  const auto join_all = [](std::vector<AnalysisSummary>& all, std::vector<AnalysisSummary>& more) {
+    all.resize(std::max(all.size(), more.size()));
+    for (size_t a = 0; a < more.size(); ++a) join(all[a], std::move(more[a]));
+  };
+  join_all(to.analyses, later.analyses);
+  join_all(to.departed, later.departed);
 }
 
 template <class Value>
@@ -109,9 +112,12 @@ Summary summary_of(const Run& run, const Outcome& outcome) {
                    .in_place = outcome.in_place,
                    .direct = outcome.direct,
                    .analyses = {},
+                   .departed = {},
                    .moves = run.moves};
   for (size_t a = 0; a < run.accounts.size(); ++a)
     side.analyses.push_back(summary_of(run.accounts[a], run.disabled[a]));
+  for (const auto& gone : run.departed)
+    side.departed.push_back(summary_of(gone.costs, gone.disabled));
   Summary out{.simulation = {},
               .sidecars = {},
               .products = run.sink.products(),

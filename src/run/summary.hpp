@@ -64,12 +64,13 @@ struct SideSummary {
   int64_t exchanging = 0;            ///< bytes of node memory for plans, the most of a rank
   int64_t in_place = 0, direct = 0;  ///< of all ranks
   std::vector<AnalysisSummary> analyses;
-  std::vector<MigrationRecord> moves;  ///< of the first rank; all have the same
+  std::vector<AnalysisSummary> departed;  ///< of Run::departed
+  std::vector<MigrationRecord> moves;     ///< of the first rank; all have the same
 
   static constexpr auto members() {
     using S = SideSummary;
-    return std::tuple{&S::ranks,    &S::outcome, &S::peak,     &S::exchanging,
-                      &S::in_place, &S::direct,  &S::analyses, &S::moves};
+    return std::tuple{&S::ranks,  &S::outcome,  &S::peak,     &S::exchanging, &S::in_place,
+                      &S::direct, &S::analyses, &S::departed, &S::moves};
   }
 };
 
@@ -91,7 +92,7 @@ AnalysisSummary summary_of(const CostCounters& costs, const std::string& disable
 /// What became of the publications of an analysis in this execution, by what both sides know.
 /// Without sidecars there, what the simulation has handed on and not counted as lost is taken to be
 /// worked on.
-Counts counts_of(const model::Configuration& configuration, size_t analysis,
+Counts counts_of(const model::Configuration& configuration, const model::AnalysisSpec& analysis,
                  const AnalysisSummary& here, const AnalysisSummary& there);
 
 /// Whether a list has a product of that name, perhaps with another last file.

@@ -2,7 +2,9 @@
 // Closing a session on simulation ranks: sidecars finish, and the report is written.
 #include <algorithm>
 
+#include "base/disk_deadline.hpp"
 #include "comm/agreement.hpp"
+#include "run/finalize.hpp"
 #include "run/report.hpp"
 #include "run/sidecar_notices.hpp"
 #include "run/supervisor.hpp"
@@ -18,6 +20,13 @@ void Session::close(double seconds) {
     return;
   }
   auto& side = simulation();
+  // Files wait no longer than everything else in this call; see docs/concepts/containment.md.
+  constexpr double beyond = 0.4;  // seconds
+  std::optional<base::DiskDeadline> disk;
+  try {
+    disk.emplace(base::monotonic_seconds() + 1.1 * run_.configuration.sidecars.deadline + beyond);
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the others wait at once
+  }
   std::exception_ptr failure;
   std::string why;
   try {
@@ -34,8 +43,7 @@ void Session::close(double seconds) {
     }
     side.end_alone();
   }
-  end_progress(why);
-  run_.folder.release(true);
+  release_files(disk, why);
   comm::rethrow(failure);
 }
 
@@ -43,12 +51,22 @@ void Session::close() { close(run_.patience); }
 
 bool Session::must_stay() const { return simulation_ && simulation_->have_parted(); }
 
-namespace {
-
-/// How many deadlines late sidecars of the same job get at MPI_Finalize.
-constexpr double most_deadlines = 60;
-
-}  // namespace
+// What a slow disk has not taken is written later, and MPI_Finalize gives it time.
+void Session::release_files(const std::optional<base::DiskDeadline>& disk,
+                            const std::string& failure) {
+  end_progress(failure);
+  (void)base::on_disk([folder = std::make_shared<run::RunFolder>(std::move(run_.folder))] {
+    folder->release(true);
+  });
+  if (!disk || !disk->has_passed()) return;
+  const double patience = run::patience_at_finalize(run_.configuration.sidecars.deadline);
+  run_.log.warn(
+      "rank {}: the disk has not taken the run's last files within the deadline of {:.4g} s; they "
+      "are written until MPI_Finalize, which waits for that for {:.4g} s at most",
+      run_.side.rank(), run_.configuration.sidecars.deadline, patience);
+  // It lives until the program ends, as no object can own it.
+  new comm::AtFinalize([rest = disk->rest(), patience] { (void)rest(patience); });
+}
 
 // Sidecars that have finished everything may still hang while they write their timelines. They get
 // what is left of the deadline, and a tenth of it at least.
@@ -84,8 +102,10 @@ void Session::finish(double seconds) {
   std::vector<base::Bytes> summaries;
   if (spec.within_job() && !side.answer().failed &&
       !(side.answer().finished && await_sidecars_summary(summaries)) &&
-      !run::await_late_sidecars_at_finalize(run_, most_deadlines * spec.deadline))
+      !run::await_late_sidecars_at_finalize(run_, run::patience_at_finalize(spec.deadline)))
     run_.warn(run::not_ended_by_session);
+  // The other ranks wait for the report, whatever this one lacks.
+  if (run_.side.rank() == 0) (void)comm::failure_of([&] { run::count_unwritten(run_); });
   try {
     // Sidecars of another job write the report, and each side its own timelines.
     if (separate && side.answer().finished) return run::write_timelines(run_);

@@ -92,7 +92,7 @@ std::unique_ptr<transport::SpillFile> Session::make_spill(int ranks_on_node, siz
   const auto& spec = run_.configuration.sidecars;
   if (spec.when_full != model::WhenFull::Spill) return {};
   return std::make_unique<transport::SpillFile>(
-      transport::spill_folder(spec.spill_folder, std::getenv("TMPDIR"), run_.configuration.output),
+      node::spill_folder(spec.spill_folder, std::getenv("TMPDIR"), run_.configuration.output),
       static_cast<size_t>(spec.spill_limit / ranks_on_node), memory);
 }
 
@@ -124,7 +124,7 @@ void Session::connect_by_node(simulation::Link& link,
     together(run_.side, [&] {
       auto spill = make_spill(run_.on_node.size(), link.spill_memory);
       auto& channel = endpoint.segment->channel(endpoint.channel);
-      if (spill) channel.spill_descriptor = spill->descriptor();
+      if (spill) node::set_spill_address(channel, spill->address());
       const auto& analyses = configuration.analyses;
       const bool own = std::any_of(analyses.begin(), analyses.end(),
                                    [](const auto& a) { return a.in_sidecars(); });

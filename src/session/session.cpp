@@ -10,6 +10,7 @@
 #include <random>
 #include <sstream>
 
+#include "base/disk_deadline.hpp"
 #include "comm/agreement.hpp"
 #include "comm/calls.hpp"
 #include "comm/lasting.hpp"
@@ -361,8 +362,13 @@ void Session::start_progress() {
 void Session::end_progress(const std::string& failure) {
   if (simulation_) simulation_->tell();
   else sidecar_->report_progress();
-  if (run_.progress)
-    run_.progress->end(failure.empty() ? run::Phase::Ended : run::Phase::Failed, failure);
+  if (!run_.progress) return;
+  const auto phase = failure.empty() ? run::Phase::Ended : run::Phase::Failed;
+  run_.progress->announce_end(phase, failure);
+  // The thread that writes it may wait for the disk.
+  (void)base::on_disk([progress = std::shared_ptr(std::move(run_.progress)), phase, failure] {
+    progress->end(phase, failure);
+  });
 }
 
 // Analyses that may move begin in the simulation. What they need in sidecars is known by now, so

@@ -14,6 +14,9 @@
 #include "run/run_spec.hpp"
 #include "topology/place.hpp"
 
+namespace pillion::base {
+class DiskDeadline;
+}
 namespace pillion::run {
 struct SavedState;
 class Supervisor;
@@ -122,6 +125,8 @@ class Session {
   void start_progress();
   /// `failure` is "" if all is well.
   void end_progress(const std::string& failure);
+  /// Writes the last files of the run. `disk` has their deadline; nothing if there was no memory.
+  void release_files(const std::optional<base::DiskDeadline>& disk, const std::string& failure);
   void finish(double seconds);
   /// What sidecars of this job know for the report, at the first simulation rank. False if they did
   /// not tell in time. [collective over the simulation]

@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "node/room.hpp"
 #include "node/segment.hpp"
 #include "transport/staging.hpp"
 

@@ -161,7 +161,10 @@ void Simulation::close(double seconds) {
       carry_out({action});
     }
   }
-  if (publisher_) end_with_sidecars();
+  if (publisher_) {
+    contain(nothing, [&] { release_dead(); });
+    end_with_sidecars();
+  }
   if (meetings_.have_parted()) throw *meetings_.why_parted();
 }
 

@@ -135,7 +135,7 @@ std::set<std::string> Conditions::fields(size_t a) const {
   return names;
 }
 
-void Conditions::add(const model::AnalysisSpec& analysis) {
+void Conditions::set(size_t number, const model::AnalysisSpec& analysis) {
   std::vector<size_t> needs;
   if (analysis.when)
     for (const auto& quantity : analysis.when->quantities()) {
@@ -143,9 +143,11 @@ void Conditions::add(const model::AnalysisSpec& analysis) {
       needs.push_back(static_cast<size_t>(known - quantities_.begin()));
       if (known == quantities_.end()) quantities_.push_back(quantity);
     }
-  conditions_.push_back(analysis.when);
   needed_.reserve(std::max(needed_.capacity(), needs.size()));
-  needs_.push_back(std::move(needs));
+  conditions_.resize(std::max(conditions_.size(), number + 1));
+  needs_.resize(conditions_.size());
+  conditions_[number] = analysis.when;
+  needs_[number] = std::move(needs);
   reserve();
 }
 

@@ -37,9 +37,11 @@ class Conditions {
         sums_(run.for_conditions, comm::Operation::Sum),
         maxima_(run.for_conditions, comm::Operation::Max) {}
 
-  /// The condition of the next analysis, if it has one. Takes all memory that checks need, but for
+  /// The condition of an analysis, if it has one. It may have the number of one that has ended, or
+  /// the next one. Takes all memory that checks need, but for
   /// the statistics themselves: a rank that lacks it later still takes part in the reductions.
-  void add(const model::AnalysisSpec& analysis);
+  void set(size_t number, const model::AnalysisSpec& analysis);
+  void add(const model::AnalysisSpec& analysis) { set(conditions_.size(), analysis); }
   /// Forgets those from number `analyses` on.
   void resize(size_t analyses);
   /// Whether an analysis has a condition on values of fields or on scalars.

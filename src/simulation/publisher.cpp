@@ -238,7 +238,7 @@ void Publisher::note_attached(int64_t sequence, const std::vector<size_t>& due) 
   std::vector<size_t> theirs;
   std::copy_if(due.begin(), due.end(), std::back_inserter(theirs),
                [&](size_t a) { return a >= policy_.own_analyses(); });
-  attached_outstanding_.add(sequence, theirs, taken_by_attached());
+  attached_outstanding_.add(sequence, theirs, worked_by_attached());
 }
 
 // A field that is read in place may be larger than the limit: a job may have two of these.
@@ -253,22 +253,13 @@ node::AttachedHold Publisher::attached_hold(size_t size) const {
   return slots.hold(size, allocations_.retired_before(slots.needed()));
 }
 
-template <class Count>
-int64_t Publisher::least_of_attached(Count&& count) const {
+int64_t Publisher::worked_by_attached() const {
   int64_t least = sequence_;
   if (const auto* slots = sender().slots())
     for (int s = 0; s < policy::attached_slots; ++s)
       if (policy_.slot(s).phase() == policy::SlotState::Phase::Active)
-        least = std::min(least, count(*slots, s));
+        least = std::min(least, slots->worked(s));
   return least;
-}
-
-int64_t Publisher::taken_by_attached() const {
-  return least_of_attached([](const auto& slots, int s) { return slots.finished(s); });
-}
-
-int64_t Publisher::worked_by_attached() const {
-  return least_of_attached([](const auto& slots, int s) { return slots.worked(s); });
 }
 
 // Without that, a job that is stopped would keep one message, and with it all later ones.
@@ -434,7 +425,7 @@ void Publisher::send_on() {
         "computes");
   // Sidecars have waited for the same message in the step before.
   if (all_sent || !is_awaited) awaited_in_vain_ = 0;
-  else if (++awaited_in_vain_ == 2 && !std::exchange(told_slow_, true))
+  else if (!told_slow_ && ++awaited_in_vain_ == 2 && !std::exchange(told_slow_, true))
     run_.remark(
         "analyses begin more than one step late: large messages take longer than the tenth of the "
         "time that pillion_step may send; initialise MPI with MPI_THREAD_MULTIPLE, or publish less "

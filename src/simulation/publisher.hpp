@@ -132,9 +132,14 @@ class Publisher final : public policy::MessageBudget {
   }
   /// Publications of an analysis of the attached job in a slot that it has not taken.
   [[nodiscard]] int64_t unfinished(size_t analysis, int slot) const {
-    return attached_outstanding_.count(policy_.analyses(),
-                                       sender().slots()->finished(slot))[analysis];
+    return unworked(analysis, sender().slots()->finished(slot));
   }
+  /// Publications of an analysis of an attached job after message `worked`.
+  [[nodiscard]] int64_t unworked(size_t analysis, int64_t worked) const {
+    return attached_outstanding_.count(policy_.analyses(), worked)[analysis];
+  }
+  /// An analysis has the number that another one had, so kept messages are not for it.
+  void forget_messages() { messages_.forget(); }
   [[nodiscard]] transport::Sender& sender() const { return *link_.sender; }
   /// Why sidecars of this job have failed; "" if they have not.
   [[nodiscard]] std::string failed_sidecars() const {
@@ -168,11 +173,8 @@ class Publisher final : public policy::MessageBudget {
   void make_room(size_t wanted);
   /// What attached jobs hold while a message of that size finds no room. There are slots.
   [[nodiscard]] node::AttachedHold attached_hold(size_t size) const;
-  /// Messages that all attached jobs have taken, and that they have worked on.
-  [[nodiscard]] int64_t taken_by_attached() const;
+  /// Messages that all attached jobs have worked on.
   [[nodiscard]] int64_t worked_by_attached() const;
-  template <class Count>
-  [[nodiscard]] int64_t least_of_attached(Count&& count) const;
   /// Whether sidecars are there that may finish a message, or will be.
   [[nodiscard]] bool may_be_served();
   bool wait(const policy::Wait& wait, const std::function<bool()>& holds, double patience);

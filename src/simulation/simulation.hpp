@@ -138,7 +138,19 @@ class Simulation {
   /// A stage failed here, on every rank: what its analysis has computed is written.
   void fail(size_t analysis, const std::optional<Error>& failure);
   void admit(int slot);
-  void add_analyses_of(int slot);
+  void release(const policy::Release& action);
+  /// Attached jobs that have died since ranks agreed last: what they had not done is lost.
+  void release_dead();
+  /// What an attached job that is admitted brings.
+  struct Admitted {
+    std::string job;
+    size_t first = 0;  ///< the number of the first of its analyses
+    std::deque<model::AnalysisSpec> analyses;
+    std::vector<run::DepartedAnalysis> departed;  ///< that had these numbers before
+  };
+  /// Takes all memory for it, and changes nothing that counts before all ranks have.
+  [[nodiscard]] Admitted prepare_analyses_of(int slot);
+  void take_analyses(Admitted& admitted);
   void forget_analyses_from(size_t first);
   void settle_all();
   void send_end();
@@ -167,7 +179,7 @@ class Simulation {
   bool contained_ = false;  ///< a step failed on this rank
   bool has_sent_end_ = false;
   bool is_provisional_ = false;  ///< sidecars continue after the end
-  bool answered_ = false;  ///< sidecars did, when this rank last waited for all of them
+  bool answered_ = false;        ///< sidecars did, when this rank last waited for all of them
   policy::SidecarsAnswered answer_;
   int64_t steps_ = 0;
   int64_t first_step_ = 0;

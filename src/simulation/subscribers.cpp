@@ -42,7 +42,8 @@ void correct_heads(const run::Run& run, size_t own) {
     const auto& analysis = run.configuration.analyses[a];
     if (!analysis.in_sidecars()) continue;
     auto counts = run.earlier.of(a);
-    add(counts, run::counts_of(run.configuration, a, run::summary_of(run.accounts[a], {}), {}));
+    add(counts, run::counts_of(run.configuration, run.configuration.analyses[a],
+                               run::summary_of(run.accounts[a], {}), {}));
     products::correct_heads(std::filesystem::path(run.configuration.output) / analysis.name,
                             {.published = counts.publications + counts.missing(),
                              .skipped = counts.skipped,
@@ -117,10 +118,12 @@ run::AttachedJob Subscribers::read(int slot) const {
     base::fail(ErrorCode::State, "the configuration says 'sidecars: {{attached: no}}'");
   auto job = base::from_bytes<run::AttachedJob>(sender_->slots()->request(slot));
   const auto added = job.analyses(run_.configuration.catalogue, names_in_use()).size();
-  if (added != job.needs.size() ||
-      policy_.analyses() + added > static_cast<size_t>(node::most_analyses))
-    base::fail(ErrorCode::Configuration, "attached job '{}' brings {} analyses, which is too many",
-               job.name, added);
+  const size_t first = policy_.place_for(added);
+  if (added != job.needs.size() || first + added > static_cast<size_t>(node::most_analyses))
+    base::fail(ErrorCode::Configuration,
+               "attached job '{}' brings {} analyses; after the {} that are there, a run has room "
+               "for {} in all",
+               job.name, added, first, node::most_analyses);
   return job;
 }
 

@@ -45,7 +45,7 @@ class Subscribers {
   [[nodiscard]] std::set<std::string> names_in_use() const;
   void admit(int slot, size_t first, size_t count);
   void refuse(int slot) { sender_->slots()->refuse(slot); }
-  void release(int slot) { sender_->slots()->release(slot); }
+  transport::Departure release(int slot) { return sender_->slots()->release(slot); }
 
   /// What all ranks found when they waited for their sidecars: whether those of another job have
   /// finished for every rank, or those of this job have failed. [collective]

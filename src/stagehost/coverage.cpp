@@ -28,7 +28,8 @@ static_assert(most_kept <= comm::Fence::most_common);
 std::vector<MeshBox> boxes_of(const std::vector<Block>& blocks) {
   std::vector<MeshBox> boxes;
   boxes.reserve(blocks.size());
-  for (const auto& block : blocks) boxes.push_back({block.level, block.number(), block.box});
+  for (const auto& block : blocks)
+    boxes.push_back({block.level, block.number(), block.box, redistribution::sharer_of(block.id)});
   return boxes;
 }
 

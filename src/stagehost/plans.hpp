@@ -66,6 +66,10 @@ class Plans {
   [[nodiscard]] int64_t refused() const { return memory_ ? memory_->refused() : 0; }
   /// The most bytes of node memory that this rank has had for that.
   [[nodiscard]] size_t most_node_bytes() const { return memory_ ? memory_->most_node_bytes() : 0; }
+  /// Why ranks of a node share no memory for values, once; null if there is nothing new.
+  [[nodiscard]] std::exception_ptr take_failure() {
+    return memory_ ? memory_->take_failure() : nullptr;
+  }
   /// Of meshes in publications to these peers.
   [[nodiscard]] Coverage& coverage() { return coverage_; }
   /// How many have been made.

@@ -215,10 +215,7 @@ void NodeSender::poll() {
   const int64_t freed = writer_.reclaim();
   if (spill_) spill_->free_before(freed);
   follow_budget();
-  const uint32_t changes = writer_.changes();
-  if (changes == seen_changes_) return;
-  seen_changes_ = changes;
-  slots_.add_disabled(disabled_);
+  slots_.see_disabled();
 }
 
 void NodeSender::wait(double patience) {
@@ -252,10 +249,23 @@ base::Bytes NodeSlots::request(int slot) const { return segment_.read_control(no
 void NodeSlots::activate(int slot, int32_t first, int32_t count) {
   const int number = node_slot(slot);
   analyses_[static_cast<size_t>(number)] = {first, count};
+  // Another job may have had these numbers, and have disabled them.
+  std::erase_if(disabled_, [&](int32_t a) { return a >= first && a < first + count; });
   // Those of the run come before those of attached jobs.
   analyses_[node::primary].count = std::min(analyses_[node::primary].count, first);
   writer_.slot(number).base = first;
   writer_.activate(number);
+}
+
+// The job may stay in the slot, and say that its analyses fail, while their numbers are others'.
+Departure NodeSlots::release(int slot) {
+  const int number = node_slot(slot);
+  const auto& words = writer_.slot(number);
+  const Departure departure{std::clamp<int64_t>(words.worked.load(), 0, writer_.published()),
+                            words.state == SlotPhase::Leaving && !writer_.is_evicted(number)};
+  analyses_[static_cast<size_t>(number)] = {};
+  writer_.vacate(number);
+  return departure;
 }
 
 void NodeSlots::close() {
@@ -268,13 +278,16 @@ void NodeSlots::hold(bool holds) {
   if (!holds_ && closing_) writer_.close();
 }
 
-void NodeSlots::add_disabled(std::set<int32_t>& disabled) const {
+void NodeSlots::see_disabled() {
+  const uint32_t changes = writer_.changes();
+  if (changes == seen_changes_) return;
   for (size_t s = 0; s < node::slot_count; ++s) {
     const auto& words = writer_.slot(static_cast<int>(s)).disabled;
     const auto [base, count] = analyses_[s];
     for (int32_t a = 0; a < count; ++a)
-      if ((words[static_cast<size_t>(a) / 64] >> (a % 64) & 1) != 0) disabled.insert(base + a);
+      if ((words[static_cast<size_t>(a) / 64] >> (a % 64) & 1) != 0) disabled_.insert(base + a);
   }
+  seen_changes_ = changes;
 }
 
 NodeReceiver::NodeReceiver(std::vector<Source> sources, int slot, std::function<bool()> give_up)
@@ -283,9 +296,8 @@ NodeReceiver::NodeReceiver(std::vector<Source> sources, int slot, std::function<
     const auto& channel = source.segment->channel(source.channel);
     slots_.push_back(source.segment->slot(source.channel, slot));
     readers_.emplace_back(channel, *slots_.back(), slot);
-    spills_.push_back(channel.spill_descriptor < 0
-                          ? SpillReader()
-                          : SpillReader(node::number_of(channel.writer), channel.spill_descriptor));
+    spills_.push_back(channel.spill_descriptor < 0 ? SpillReader()
+                                                   : SpillReader(node::spill_address(channel)));
   }
 }
 
@@ -425,7 +437,7 @@ int64_t NodeReceiver::over(size_t analysis, int64_t done) const {
 void NodeReceiver::set_over(const std::vector<int64_t>& over, int64_t done) {
   for (auto& reader : readers_)
     for (size_t a = 0; a < over.size(); ++a)
-      reader.slot().over[static_cast<size_t>(done % 2)][a] = static_cast<uint32_t>(over[a]);
+      reader.slot().over[static_cast<size_t>(done % 2)][a] = static_cast<uint64_t>(over[a]);
 }
 
 void NodeReceiver::show_over() {

@@ -27,7 +27,7 @@ class NodeSlots final : public Slots {
   [[nodiscard]] base::Bytes request(int slot) const override;
   void activate(int slot, int32_t first, int32_t count) override;
   void refuse(int slot) override { writer_.turn_away(node_slot(slot)); }
-  void release(int slot) override { writer_.vacate(node_slot(slot)); }
+  Departure release(int slot) override;
   [[nodiscard]] int64_t needed() const override { return writer_.needed_by_primary(); }
   [[nodiscard]] node::AttachedHold hold(size_t size, size_t beside) override {
     return writer_.attached_hold(size, beside);
@@ -46,8 +46,10 @@ class NodeSlots final : public Slots {
   /// Whether close() must wait until hold(false), for there are messages on their way to the disk.
   void hold(bool holds);
 
-  /// Adds the analyses of the run that those in any slot have disabled.
-  void add_disabled(std::set<int32_t>& disabled) const;
+  /// The analyses of the run that jobs which are in a slot have disabled, as seen last.
+  [[nodiscard]] const std::set<int32_t>& disabled() const { return disabled_; }
+  /// Looks again, if anything has changed.
+  void see_disabled();
 
  private:
   /// The slots of attached jobs come after that of the sidecars.
@@ -61,6 +63,8 @@ class NodeSlots final : public Slots {
   node::Segment& segment_;
   node::ChannelWriter& writer_;
   std::array<Analyses, node::slot_count> analyses_{};
+  uint32_t seen_changes_ = 0;
+  std::set<int32_t> disabled_;
   bool holds_ = false, closing_ = false;
 };
 
@@ -109,7 +113,7 @@ class NodeSender final : public Sender {
   [[nodiscard]] int64_t unseen() const override { return static_cast<int64_t>(queue_.size()); }
   bool end_at(int64_t last, const base::Bytes& dropped, const base::Bytes& end) override;
   [[nodiscard]] bool is_served() override { return writer_.is_held(node::primary); }
-  [[nodiscard]] const std::set<int32_t>& disabled() const override { return disabled_; }
+  [[nodiscard]] const std::set<int32_t>& disabled() const override { return slots_.disabled(); }
   [[nodiscard]] std::string failure() const override;
 
   [[nodiscard]] int64_t released() override { return writer_.reclaim(); }
@@ -157,8 +161,6 @@ class NodeSender final : public Sender {
   enum class Place { Segment, Disk, Queue } place_ = Place::Segment;  ///< of what is reserved
   base::Bytes head_;
   size_t peak_ = 0;
-  uint32_t seen_changes_ = 0;
-  std::set<int32_t> disabled_;
 };
 
 /// One simulation rank's messages, for a reader.

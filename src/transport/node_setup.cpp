@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
+#include "node/room.hpp"
 
 namespace pillion::transport {
 
@@ -16,13 +17,8 @@ using node::Segment;
 
 namespace {
 
-struct Address {
-  node::Token process = 0;
-  int descriptor = -1;
-};
-
 /// Takes no memory, so that every rank comes to what follows.
-Address broadcast(const comm::Communicator& comm, Address address) {
+node::FileAddress broadcast(const comm::Communicator& comm, node::FileAddress address) {
   comm.broadcast(std::as_writable_bytes(std::span(&address, 1)), 0);
   return address;
 }
@@ -49,19 +45,20 @@ NodeEndpoint make_endpoint(const comm::Communicator& simulation, const comm::Com
   together(simulation, [&] { ranks.resize(static_cast<size_t>(on_node.size())); });
   on_node.gather_all(simulation.rank(), ranks);
   std::vector<node::ChannelPlan> channels;
-  Address address;
+  node::FileAddress address;
   together(simulation, [&] {
     for (const auto rank : ranks) channels.push_back({static_cast<int32_t>(rank), budget});
     if (on_node.rank() != 0) return;
     check_room_for(identity, channels, configuration.size(), memory);
     endpoint.segment = std::make_shared<Segment>(Segment::make(identity, channels, configuration));
-    address = {node::this_process(), endpoint.segment->descriptor()};
+    address = endpoint.segment->address();
   });
   address = broadcast(on_node, address);
   together(simulation, [&] {
     if (!endpoint.segment)
-      endpoint.segment = std::make_shared<Segment>(
-          Segment::open(address.process, address.descriptor, Segment::Role::Simulation));
+      endpoint.segment =
+          std::make_shared<Segment>(Segment::open(address, Segment::Role::Simulation));
+    endpoint.address = address;
     endpoint.budget = std::make_unique<node::SharedBudget>(
         &endpoint.segment->channel(0).budget, sizeof(node::ChannelWords), channels.size(),
         static_cast<size_t>(endpoint.channel), budget);
@@ -73,7 +70,8 @@ NodeEndpoint make_endpoint(const comm::Communicator& simulation, const comm::Com
 
 std::unique_ptr<node::SharedBudget> make_budget(const comm::Communicator& on_node, size_t budget) {
   const auto ranks = static_cast<size_t>(on_node.size());
-  const size_t size = node::whole_pages(ranks * sizeof(node::BudgetWords));
+  constexpr size_t head = node::SharedFile::head;
+  const size_t size = node::whole_pages(head + ranks * sizeof(node::BudgetWords));
   const auto on_all = [&](auto&& deed) {
     int32_t done = 1;
     try {
@@ -85,21 +83,20 @@ std::unique_ptr<node::SharedBudget> make_budget(const comm::Communicator& on_nod
   };
   node::SharedFile file;
   node::Mapping memory;
-  Address address;
+  node::FileAddress address;
   const bool made = on_all([&] {
     if (on_node.rank() != 0) return;
     file = node::SharedFile::make(node::memory_folder, size);
     file.reserve(0, size);
-    address = {node::this_process(), file.descriptor()};
+    address = file.address();
   });
   if (!made) return {};
   address = broadcast(on_node, address);
   std::unique_ptr<node::SharedBudget> out;
   const bool mapped = on_all([&] {
-    if (on_node.rank() != 0)
-      file = node::SharedFile::open(node::number_of(address.process), address.descriptor);
+    if (on_node.rank() != 0) file = node::SharedFile::open(address);
     memory = file.map(0, size, node::SharedFile::Access::Write);
-    auto* first = reinterpret_cast<node::BudgetWords*>(memory.data());
+    auto* first = reinterpret_cast<node::BudgetWords*>(memory.data() + head);
     out = std::make_unique<node::SharedBudget>(first, sizeof *first, ranks,
                                                static_cast<size_t>(on_node.rank()), budget,
                                                std::move(memory));
@@ -110,28 +107,29 @@ std::unique_ptr<node::SharedBudget> make_budget(const comm::Communicator& on_nod
 
 std::vector<Source> open_sources(const comm::Communicator& world, const NodeEndpoint* mine,
                                  const std::vector<int>& serves) {
-  std::vector<int64_t> makers, descriptors, channels;
+  std::vector<int64_t> makers, descriptors, nonces, channels;
   together(world, [&] {
-    for (auto* all : {&makers, &descriptors, &channels})
+    for (auto* all : {&makers, &descriptors, &nonces, &channels})
       all->resize(static_cast<size_t>(world.size()));
   });
-  world.gather_all(mine == nullptr ? 0 : static_cast<int64_t>(mine->segment->maker()), makers);
-  // Only the maker's own descriptor can be opened by others; the rest of the node does not know it.
-  const bool made = mine != nullptr && mine->segment->maker() == node::this_process();
-  world.gather_all(made ? mine->segment->descriptor() : -1, descriptors);
+  const node::FileAddress none;
+  const auto& address = mine == nullptr ? none : mine->address;
+  world.gather_all(static_cast<int64_t>(address.process), makers);
+  world.gather_all(address.descriptor, descriptors);
+  world.gather_all(static_cast<int64_t>(address.nonce), nonces);
   world.gather_all(mine == nullptr ? -1 : mine->channel, channels);
-  std::map<int64_t, std::shared_ptr<Segment>> open;
+  std::map<int64_t, std::shared_ptr<Segment>> open;  // by nonce: processes of nodes may be equal
   std::vector<Source> sources;
   together(world, [&] {
     for (const int rank : serves) {
-      const int64_t maker = makers[static_cast<size_t>(rank)];
-      auto& segment = open[maker];
-      for (size_t r = 0; r < makers.size() && !segment; ++r)
-        if (makers[r] == maker && descriptors[r] >= 0)
-          segment = std::make_shared<Segment>(Segment::open(static_cast<node::Token>(maker),
-                                                            static_cast<int>(descriptors[r]),
-                                                            Segment::Role::Sidecar));
-      sources.push_back({segment, static_cast<int>(channels[static_cast<size_t>(rank)])});
+      const auto r = static_cast<size_t>(rank);
+      auto& segment = open[nonces[r]];
+      if (!segment)
+        segment = std::make_shared<Segment>(
+            Segment::open({static_cast<node::Token>(makers[r]),
+                           static_cast<int32_t>(descriptors[r]), static_cast<uint64_t>(nonces[r])},
+                          Segment::Role::Sidecar));
+      sources.push_back({segment, static_cast<int>(channels[r])});
     }
   });
   return sources;

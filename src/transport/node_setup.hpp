@@ -10,6 +10,7 @@ namespace pillion::transport {
 /// What a simulation rank has of its node's segment.
 struct NodeEndpoint {
   std::shared_ptr<node::Segment> segment;
+  node::FileAddress address;  ///< of the segment
   int channel = 0;
   std::unique_ptr<node::SharedBudget> budget;  ///< bytes of messages with values; needs the segment
 };

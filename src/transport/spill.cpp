@@ -74,13 +74,6 @@ struct SpillFile::Writer {
   }
 };
 
-std::string spill_folder(const std::string& chosen, const char* temporary,
-                         const std::string& output) {
-  if (!chosen.empty()) return chosen;
-  const std::string folder = temporary != nullptr ? temporary : "/tmp";
-  return node::is_in_memory(folder) ? output : folder;
-}
-
 SpillFile::SpillFile(const std::string& folder, size_t limit, size_t memory)
     : writer_(std::make_shared<Writer>(folder)), limit_(limit), most_memory_(memory) {}
 
@@ -101,7 +94,7 @@ bool SpillFile::fits(size_t size) const {
   return !writer_->is_full.load() && waiting_ + size <= limit_;
 }
 
-int SpillFile::descriptor() const { return writer_->file.descriptor(); }
+node::FileAddress SpillFile::address() const { return writer_->file.address(); }
 
 std::byte* SpillFile::reserve(size_t size) {
   if (!fits_now(size)) return nullptr;
@@ -114,7 +107,7 @@ std::shared_ptr<const SpillFile::Piece> SpillFile::write(int64_t index) {
   // First, for the system may have no thread left.
   if (!writer_->thread.joinable())
     writer_->thread = base::start_thread([writer = writer_] { writer->run(); });
-  if (places_.empty()) end_ = 0;
+  if (places_.empty()) end_ = node::SharedFile::head;
   auto piece = std::make_shared<Piece>(index, end_, std::move(*reserved_), reserved_size_);
   reserved_.reset();
   places_.push_back({index, end_, piece->size});

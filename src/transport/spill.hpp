@@ -16,12 +16,6 @@
 
 namespace pillion::transport {
 
-/// The folder of the spill file: the one that was `chosen`, else the one for `temporary` files,
-/// which may be null. On many clusters that is memory, which spilling is to save, and then it is
-/// `output`.
-std::string spill_folder(const std::string& chosen, const char* temporary,
-                         const std::string& output);
-
 class SpillFile {
  public:
   /// At most `limit` bytes wait in a file in `folder`, and at most `memory` bytes in memory until
@@ -32,7 +26,7 @@ class SpillFile {
   /// Does not wait for a disk that hangs.
   ~SpillFile();
 
-  [[nodiscard]] int descriptor() const;
+  [[nodiscard]] node::FileAddress address() const;
   /// Whether the disk has room. Where it was full, it has none until messages are finished.
   [[nodiscard]] bool fits(size_t size) const;
   /// Whether that holds, and memory is free now.
@@ -83,7 +77,7 @@ class SpillFile {
   size_t most_memory_;
   size_t waiting_ = 0;
   size_t memory_ = 0;
-  uint64_t end_ = 0;
+  uint64_t end_ = node::SharedFile::head;
   std::optional<Buffer> reserved_;
   size_t reserved_size_ = 0;
   std::deque<Place> places_;
@@ -93,7 +87,8 @@ class SpillFile {
 class SpillReader {
  public:
   SpillReader() = default;
-  SpillReader(int process, int descriptor) : file_(node::SharedFile::open(process, descriptor)) {}
+  explicit SpillReader(const node::FileAddress& address)
+      : file_(node::SharedFile::open(address, node::SharedFile::Access::Read)) {}
   /// Reads a message into memory of its own. Throws ErrorCode::File.
   [[nodiscard]] std::shared_ptr<Buffer> read(uint64_t offset, size_t size) const;
 

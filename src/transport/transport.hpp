@@ -56,6 +56,12 @@ struct Targets {
 /// What a rank sees of an attached job.
 enum class SlotSight { Free, Ready, Active, Lost, Evicted };
 
+/// What an attached job had done when its slot was released.
+struct Departure {
+  int64_t worked = 0;         ///< messages that it had worked on
+  bool of_own_accord = true;  ///< it has left; otherwise it has died, or was evicted
+};
+
 /// Where jobs attach: the simulation's sidecars, if they are a job of their own, and up to three
 /// jobs that add analyses, numbered from 0.
 class Slots {
@@ -72,7 +78,8 @@ class Slots {
   /// Gives the job all further messages; its analyses are those of the run from `first` on.
   virtual void activate(int slot, int32_t first, int32_t count) = 0;
   virtual void refuse(int slot) = 0;
-  virtual void release(int slot) = 0;
+  /// From here on no analysis of the run is the job's.
+  virtual Departure release(int slot) = 0;
   /// The number before which only attached jobs need messages.
   [[nodiscard]] virtual int64_t needed() const = 0;
   /// What attached jobs hold while a message of that size finds no room: with `beside` bytes that

@@ -16,7 +16,8 @@
 //
 // Where the environment says so, a sidecar hangs: FAULT_HANG=notice, when it has told the first
 // simulation rank that it failed; FAULT_HANG=timeline, when it puts its timeline in place. With
-// FAULT_HANG=disk, each pwrite to a file without a name takes two seconds.
+// FAULT_HANG=disk, each pwrite to a file without a name takes two seconds; with FAULT_HANG=report,
+// it takes three to put the report in place.
 #include <dlfcn.h>
 #include <mpi.h>
 #include <pillion/pillion.h>
@@ -65,6 +66,8 @@ extern "C" ssize_t pwrite(int file, const void* data, size_t size, off_t offset)
 extern "C" int rename(const char* from, const char* to) noexcept {
   if (hangs_at("timeline") && std::string(to).find("timeline/sidecar") != std::string::npos)
     for (;;) pause();
+  if (hangs_at("report") && std::string(to).ends_with("/report.json"))
+    std::this_thread::sleep_for(std::chrono::seconds(3));
   static const auto next =
       reinterpret_cast<int (*)(const char*, const char*)>(dlsym(RTLD_NEXT, "rename"));
   return next(from, to);

@@ -12,13 +12,14 @@ from faults import GRID, drive, said
 
 DEADLINE = 0.2
 SIDES = {"network": "ranks: 1", "node": "per_node: 1"}
+NO_SIDECARS = "memory: 1 MiB"
 
 
-def analysis(milliseconds: int, side: str) -> str:
+def analysis(milliseconds: int, side: str, deadline: float = DEADLINE) -> str:
     return (
         GRID
         + f"analyses: {{a: {{stages: [{{trouble: {{milliseconds: {milliseconds}}}}}]}}}}\n"
-        + f"sidecars: {{{SIDES[side]}, deadline: {DEADLINE} s}}\n"
+        + f"sidecars: {{{SIDES.get(side, NO_SIDECARS)}, deadline: {deadline} s}}\n"
     )
 
 
@@ -59,6 +60,42 @@ def test_a_stage_that_hangs_in_the_same_job(build, tmp_path, side):
     (a,) = report["analyses"]
     assert a["lost"] > 0
     assert a["publications"] + a["lost"] + a["skipped"] + a["dropped"] == 6
+
+
+@pytest.mark.alone
+def test_a_longer_deadline_is_exceeded_by_a_tenth_and_half_a_second(build, tmp_path):
+    """With a short one the half second hides how long each wait took."""
+    deadline = 2.5
+    config = analysis(4000, "node", deadline)
+    process = drive(build, tmp_path, config, 3, "pillion.yaml", 1, "timed", timeout=60)
+    assert process.returncode == 0, (process.stdout, process.stderr)
+    for call in ("checkpoint", "close"):
+        took = seconds(process, call)
+        assert len(took) == 2, (process.stdout, process.stderr)
+        for _, each in took.values():
+            assert 0.9 * deadline < each < 1.1 * deadline + 0.5
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("side", [*SIDES, "none"])
+def test_a_slow_disk_delays_close_no_longer_than_the_deadline(build, tmp_path, side):
+    """The report is written later, before MPI_Finalize ends."""
+    config = analysis(0, side)
+    process = drive(
+        build, tmp_path, config, 3, "pillion.yaml", 5, "timed",
+        timeout=60, more_env={"FAULT_HANG": "report"},
+    )  # fmt: skip
+    assert process.returncode == 0, (process.stdout, process.stderr)
+    close = seconds(process, "close")
+    assert len(close) >= 2
+    assert all(how == "succeeded" and took < BOUND for how, took in close.values())
+    assert "the disk has not taken the run's last files" in process.stderr
+    report = json.loads((tmp_path / "out" / "report.json").read_text())
+    (a,) = report["analyses"]
+    assert a["publications"] == 6
+    progress = json.loads((tmp_path / "out" / "progress.json").read_text())
+    assert progress["state"] == "ended" and progress["step"] == report["run"]["last_step"]
+    assert "\nended: " in (tmp_path / "out" / ".pillion-run").read_text()
 
 
 @pytest.mark.alone

@@ -6,7 +6,7 @@ import os
 import socket
 from pathlib import Path
 
-from pillion.progress import process_start
+from pillion.progress import pid_namespace, process_start
 
 
 def analysis(name="decay", placement="sidecar", **changes) -> dict:
@@ -44,6 +44,7 @@ def progress(role="simulation", analyses=None, **changes) -> dict:
         "failure": None,
         "pid": os.getpid(),
         "pid_started": process_start(os.getpid()),
+        "pid_namespace": pid_namespace(),
         "host": socket.gethostname(),
         "started": 1000.0,
         "written": 1010.0,

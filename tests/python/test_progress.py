@@ -9,7 +9,15 @@ from pathlib import Path
 import limits
 import pytest
 from pillion.errors import Error
-from pillion.progress import State, find_runs, process_start, read_parts, read_progress, state_of
+from pillion.progress import (
+    State,
+    find_runs,
+    pid_namespace,
+    process_start,
+    read_parts,
+    read_progress,
+    state_of,
+)
 from progress_sample import analysis, progress, sidecars, write
 
 
@@ -87,6 +95,8 @@ def test_who_says_that_it_runs_may_be_gone(tmp_path):
     # Of other nodes nothing can be seen.
     there = progress(pid=child.pid, host="elsewhere")
     assert state_of(read_progress(write(tmp_path, there))) is State.RUNNING
+    inside = progress(pid=child.pid, pid_namespace=pid_namespace() + 1)
+    assert state_of(read_progress(write(tmp_path, inside))) is State.RUNNING
     ended = progress(pid=child.pid, state="ended")
     assert state_of(read_progress(write(tmp_path, ended))) is State.ENDED
 
@@ -108,3 +118,17 @@ def test_runs_are_found_by_who_holds_their_folder(tmp_path):
 def test_processes_are_told_apart():
     assert process_start(os.getpid()) > 0
     assert process_start(int(Path("/proc/sys/kernel/pid_max").read_text()) + 1) is None
+
+
+def test_a_process_that_cannot_be_looked_at_is_not_gone(tmp_path, monkeypatch):
+    read = read_progress(write(tmp_path, progress(pid=1, pid_started=1)))
+    assert state_of(read) is State.GONE  # another process has number 1
+
+    def hidden(*_args, **_kwargs):
+        raise FileNotFoundError  # as with hidepid=2
+
+    monkeypatch.setattr(Path, "read_text", hidden)
+    assert state_of(read) is State.RUNNING
+    assert process_start(2**22) is None  # larger than any: there is no such process
+    with pytest.raises(OSError):
+        process_start(1)

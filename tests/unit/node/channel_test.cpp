@@ -396,3 +396,13 @@ TEST_CASE("readers that are killed at any moment lose what they had begun with, 
   CHECK(missing <= lost_in(progress));
   CHECK(lost_in(progress) <= kills);
 }
+
+TEST_CASE("more lost messages than the word can count spoil no other number") {
+  constexpr int64_t million = 1 << 20;
+  for (const int64_t lost : {million - 1, million, 5 * million}) {
+    const Progress progress = progress_of(77, lost);
+    CHECK(done_in(progress) == 77);
+    CHECK(lost_in(progress) == million - 1);
+  }
+  CHECK(done_in(progress_of(int64_t{1} << 43, 3)) == int64_t{1} << 43);
+}

@@ -40,7 +40,7 @@ const std::vector<ChannelPlan> two_channels{{3, 10000}, {4, 1}};
 
 TEST_CASE("who opens a segment finds what its maker put there") {
   const auto made = Segment::make(identity, two_channels, bytes(5000, 1));
-  const auto opened = Segment::open(this_process(), made.descriptor(), Segment::Role::Sidecar);
+  const auto opened = Segment::open(made.address(), Segment::Role::Sidecar);
   for (const Segment* s : {&made, &opened}) {
     CHECK(s->identity().name == "run");
     CHECK(s->identity().run == 77);
@@ -61,8 +61,8 @@ TEST_CASE("who opens a segment finds what its maker put there") {
 
 TEST_CASE("channels, control pages and regions have memory of their own") {
   auto first = Segment::make(identity, two_channels, bytes(100, 1));
-  auto second = Segment::open(this_process(), first.descriptor(), Segment::Role::Simulation);
-  auto reader = Segment::open(this_process(), first.descriptor(), Segment::Role::Sidecar);
+  auto second = Segment::open(first.address(), Segment::Role::Simulation);
+  auto reader = Segment::open(first.address(), Segment::Role::Sidecar);
   first.take_channel(0);
   second.take_channel(1);
   const auto small = first.add_region(10), large = second.add_region(100000);
@@ -112,15 +112,14 @@ TEST_CASE("a look beyond the segment, and too much on a control page, are errors
 TEST_CASE("other files, and runs of another version, are refused") {
   for (const size_t size : {0, 100, 1 << 20}) {
     const auto file = SharedFile::make(memory_folder, size);
-    CHECK_THROWS_AS(Segment::open(this_process(), file.descriptor(), Segment::Role::Sidecar),
-                    Error);
+    CHECK_THROWS_AS(Segment::open(file.address(), Segment::Role::Sidecar), Error);
   }
   const auto segment = Segment::make(identity, two_channels, {});
-  const auto file = SharedFile::open(getpid(), segment.descriptor());
+  const auto file = SharedFile::open(segment.address());
   const auto memory = file.map(0, whole_pages(1), SharedFile::Access::Write);
-  memory.data()[8] = std::byte{99};  // the version stands behind eight letters
+  memory.data()[16] = std::byte{99};  // the version stands behind the nonce and eight letters
   try {
-    Segment::open(this_process(), segment.descriptor(), Segment::Role::Sidecar);
+    Segment::open(segment.address(), Segment::Role::Sidecar);
     FAIL("it was opened");
   } catch (const Error& e) {
     CHECK(std::string(e.what()).find("version 99") != std::string::npos);
@@ -152,8 +151,8 @@ TEST_CASE("runs are found while they go on, each once, whatever their names") {
   REQUIRE(found.size() == 2);
   CHECK(found[0].identity.node == 0);
   CHECK(found[1].identity.node == 1);
-  CHECK(number_of(found[0].process) == other.number());
-  auto opened = Segment::open(found[0].process, found[0].descriptor, Segment::Role::Sidecar);
+  CHECK(number_of(found[0].address.process) == other.number());
+  auto opened = Segment::open(found[0].address, Segment::Role::Sidecar);
   CHECK(opened.identity().run == theirs);
   CHECK_MESSAGE(runs_with(theirs).size() == 2, "who has opened it is no second run");
   CHECK(runs_with(mine).size() == 1);
@@ -191,7 +190,7 @@ TEST_CASE("a sidecar job can write to the pages of its slot, and to nothing else
   for (const auto& target : targets) {
     CAPTURE(target.name);
     Child sidecar([&] {
-      auto opened = Segment::open(made.maker(), made.descriptor(), Segment::Role::Sidecar);
+      auto opened = Segment::open(made.address(), Segment::Role::Sidecar);
       const auto slot = opened.slot(0, held);
       *target.at(opened) = std::byte{0x5a};
       return 0;
@@ -204,13 +203,12 @@ TEST_CASE("a sidecar job can write to the pages of its slot, and to nothing else
 
 TEST_CASE("a header that points out of its file is refused") {
   for (const size_t at :
-       {size_t{12}, size_t{108}, size_t{112}, size_t{120}, size_t{128}, size_t{136}, size_t{144}}) {
+       {size_t{20}, size_t{116}, size_t{120}, size_t{128}, size_t{136}, size_t{144}, size_t{152}}) {
     CAPTURE(at);
     const auto made = Segment::make(identity, two_channels, bytes(100, 1));
-    const auto file = SharedFile::open(getpid(), made.descriptor());
+    const auto file = SharedFile::open(made.address());
     const auto memory = file.map(0, whole_pages(1), SharedFile::Access::Write);
     std::memset(memory.data() + at, 0x7f, 8);
-    CHECK_THROWS_AS(Segment::open(this_process(), made.descriptor(), Segment::Role::Sidecar),
-                    Error);
+    CHECK_THROWS_AS(Segment::open(made.address(), Segment::Role::Sidecar), Error);
   }
 }

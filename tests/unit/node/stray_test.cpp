@@ -44,8 +44,8 @@ struct Notes {
 };
 
 std::vector<transport::Source> sources_of(const Segment& made) {
-  const auto segment = std::make_shared<Segment>(
-      Segment::open(made.maker(), made.descriptor(), Segment::Role::Sidecar));
+  const auto segment =
+      std::make_shared<Segment>(Segment::open(made.address(), Segment::Role::Sidecar));
   return {{segment, 0}, {segment, 1}};
 }
 
@@ -132,8 +132,8 @@ class Simulation {
   explicit Simulation(Segment& segment) {
     for (int c = 0; c < segment.channels(); ++c) {
       segment.take_channel(c);
-      segments_.push_back(std::make_unique<Segment>(
-          Segment::open(segment.maker(), segment.descriptor(), Segment::Role::Simulation)));
+      segments_.push_back(
+          std::make_unique<Segment>(Segment::open(segment.address(), Segment::Role::Simulation)));
       segments_.back()->take_channel(c);
       senders_.push_back(
           std::make_unique<transport::NodeSender>(*segments_.back(), c, true, nullptr));

@@ -118,8 +118,8 @@ TEST_CASE("an attached job is admitted once, and forgotten when it leaves") {
   (void)policy.on(LocalEvent(SlotReady{1}));
   CHECK(agree(policy, room) == "Admit");
   (void)policy.on(AgreementReady{{.slot_ready = {false, true, false}}});
-  policy.add(there);
-  CHECK(policy.on(SlotAdmitted{1, 1}).empty());
+  policy.set(1, there);
+  CHECK(policy.on(SlotAdmitted{1, 1, 1}).empty());
   CHECK(policy.slot(1).first() == 1);
   CHECK(policy.slot(1).last() == 2);
   CHECK(agree(policy, room) == "");
@@ -135,9 +135,9 @@ TEST_CASE("an attached job is admitted once, and forgotten when it leaves") {
 TEST_CASE("that an attached job was evicted on one rank is known on all") {
   Policy policy(settings(WhenFull::Skip), {there});
   const FakeRoom room;
-  policy.add(there);
+  policy.set(1, there);
   (void)policy.on(AgreementReady{{.slot_ready = {true, false, false}}});
-  (void)policy.on(SlotAdmitted{0, 1});
+  (void)policy.on(SlotAdmitted{0, 1, 1});
   (void)policy.on(LocalEvent(SlotLost{0, true}));
   const auto status = policy.status(room);
   CHECK(status.slot_lost[0]);
@@ -157,9 +157,9 @@ TEST_CASE("the run's own analyses are published alone where there is no room for
   };
   const Room room;
   Policy policy(settings(WhenFull::Skip), {there});
-  policy.add(there);
+  policy.set(1, there);
   (void)policy.on(AgreementReady{{.slot_ready = {true, false, false}}});
-  (void)policy.on(SlotAdmitted{0, 1});
+  (void)policy.on(SlotAdmitted{0, 1, 1});
   (void)policy.on(LocalEvent(MessageReady{{0, 1}, 20, 10}));
   CHECK(agree(policy, room) == "");
   CHECK(text_of(policy.on(PublicationReady{{0, 1}})) == "Skip 1, Publish 0");
@@ -170,9 +170,9 @@ TEST_CASE("the run's own analyses are published alone where there is no room for
 
 TEST_CASE("an analysis whose job has left in the agreement right before makes no other yield") {
   Policy policy(settings(WhenFull::Skip), {there});
-  policy.add(there);
+  policy.set(1, there);
   (void)policy.on(AgreementReady{{.slot_ready = {true, false, false}}});
-  (void)policy.on(SlotAdmitted{0, 1});
+  (void)policy.on(SlotAdmitted{0, 1, 1});
   (void)policy.on(AgreementReady{{.no_room_for_last = true}});
   CHECK(text_of(policy.on(PublicationReady{{1}})) == "Skip 1");
   CHECK(policy.waiting() == 1);
@@ -253,7 +253,7 @@ TEST_CASE("failed sidecars disable what they worked on, by agreement") {
 
 TEST_CASE("a rank that lacked memory in a decision has all analyses disabled, by agreement") {
   Policy policy(settings(WhenFull::Skip), {there, {}});
-  policy.add(there);
+  policy.set(2, there);
   const FakeRoom room;
   CHECK(policy.on(LocalEvent(AllFailed{})).empty());
   CHECK(policy.is_enabled(1));
@@ -277,4 +277,85 @@ TEST_CASE("publications are written or lost") {
   CHECK(lost_at_end({.published = 20, .unfinished = 3, .written = 12}) == 8);
   CHECK(lost_at_end({.published = 20, .unfinished = 3, .sidecars_live = true}) == 3);
   CHECK(lost_at_end({.published = 20, .written = -1}) == 20);
+}
+
+namespace {
+
+/// A slot that holds the numbers from `first` to the one before `last`.
+SlotState slot_with(size_t first, size_t last) {
+  SlotState slot;
+  (void)slot.settle(0, true, false);
+  slot.admitted(first, last - first);
+  return slot;
+}
+
+}  // namespace
+
+TEST_CASE("numbers of analyses whose job has left are used again") {
+  using Slots = std::array<SlotState, attached_slots>;
+  CHECK(first_free(Slots{}, 5, 3) == 5);
+  CHECK(first_free(Slots{slot_with(5, 7)}, 5, 3) == 7);
+  CHECK(first_free(Slots{SlotState(), slot_with(8, 10)}, 5, 3) == 5);
+  CHECK(first_free(Slots{SlotState(), slot_with(8, 10)}, 5, 4) == 10);
+  CHECK(first_free(Slots{slot_with(9, 12), slot_with(5, 6)}, 5, 3) == 6);
+  CHECK(first_free(Slots{slot_with(9, 12), slot_with(5, 6)}, 5, 4) == 12);
+  CHECK(first_free(Slots{slot_with(9, 12), slot_with(5, 7), slot_with(12, 13)}, 5, 3) == 13);
+}
+
+TEST_CASE("a thousand jobs that come and go, some at a time, need few numbers") {
+  Policy policy(settings(WhenFull::Skip), {there, there});
+  const FakeRoom room;
+  for (int job = 0; job < 1000; ++job) {
+    const int slot = job % attached_slots;
+    if (policy.slot(slot).last() > 0) {
+      (void)policy.on(LocalEvent(SlotLost{slot}));
+      (void)policy.on(AgreementReady{policy.status(room)});
+      (void)policy.on(LocalEvent(SlotFreed{slot}));
+    }
+    (void)policy.on(LocalEvent(SlotReady{slot}));
+    REQUIRE(agree(policy, room) == "Admit");
+    const size_t count = 1 + static_cast<size_t>(job * 7 % 5), first = policy.place_for(count);
+    for (size_t a = first; a < first + count; ++a) policy.set(a, there);
+    (void)policy.on(SlotAdmitted{slot, first, count});
+    (void)policy.on(LocalEvent(SlotFreed{slot}));
+    for (size_t a = first; a < first + count; ++a) REQUIRE(policy.is_enabled(a));
+  }
+  CHECK(policy.analyses() < 2 + 4 * 5 * attached_slots);
+}
+
+TEST_CASE("an analysis inherits nothing from the one that had its number before") {
+  Policy policy(settings(WhenFull::Skip), {there});
+  FakeRoom room;
+  policy.set(1, there);
+  (void)policy.on(AgreementReady{{.slot_ready = {true, false, false}}});
+  (void)policy.on(SlotAdmitted{0, 1, 1});
+  (void)policy.on(LocalEvent(AnalysesFailed{{1}}));
+  room.has_room = false;
+  (void)policy.on(LocalEvent(MessageReady{{1}, 10}));
+  CHECK(agree(policy, room) == "Disable 1");
+  CHECK(text_of(policy.on(PublicationReady{{0}})) == "Skip 0");
+  (void)policy.on(LocalEvent(SlotLost{0}));
+  CHECK(agree(policy, room) == "Release");
+  room.has_room = true;
+  policy.set(1, there);
+  (void)policy.on(SlotAdmitted{2, 1, 1});
+  (void)policy.on(LocalEvent(SlotFreed{0}));
+  CHECK(policy.is_enabled(1));
+  CHECK(agree(policy, room) == "");
+  CHECK(policy.is_enabled(1));
+  CHECK(text_of(policy.on(PublicationReady{{0, 1}})) == "Publish 0 1");
+}
+
+TEST_CASE("a job that comes may get the numbers of one that leaves in the same agreement") {
+  Policy policy(settings(WhenFull::Skip), {there});
+  policy.set(1, there);
+  (void)policy.on(AgreementReady{{.slot_ready = {false, true, false}}});
+  (void)policy.on(SlotAdmitted{1, 1, 1});
+  const auto actions = policy.on(
+      AgreementReady{{.slot_ready = {true, false, false}, .slot_lost = {false, true, false}}});
+  CHECK(text_of(actions) == "Disable 1, Release, Admit");
+  CHECK(policy.place_for(1) == 1);
+  const auto& release = std::get<Release>(actions[1]);
+  CHECK(release.first == 1);
+  CHECK(release.last == 2);
 }

@@ -169,14 +169,19 @@ void World::admit(int slot) {
   require(policies_[0].slot(slot).phase() == SlotState::Phase::Admitting,
           "a slot is admitted that is taken");
   const bool refused = one_in(6);
+  size_t first = 0;
   if (!refused) {
-    for (size_t i = 0; i < job.analyses; ++i) {
-      auto& analysis = analyses_.emplace_back();
+    first = policies_[0].place_for(job.analyses);
+    for (size_t number = first; number < first + job.analyses; ++number) {
+      if (number == analyses_.size()) analyses_.emplace_back();
+      else require(analyses_[number].slot == -2, "two analyses have one number");
+      auto& analysis = analyses_[number] = {};
+      failures_.erase(static_cast<int32_t>(number));
       analysis.every = 1 + below(8);
       analysis.slot = slot;
       for (size_t r = 0; r < policies_.size(); ++r)
         analysis.bytes.push_back(1 + below(largest_attached));
-      for (auto& policy : policies_) policy.add({.in_sidecars = true});
+      for (auto& policy : policies_) policy.set(number, {.in_sidecars = true});
     }
     if (job.state == Job::State::Ready) job.state = Job::State::Active;
   } else if (job.state == Job::State::Ready) {
@@ -185,7 +190,7 @@ void World::admit(int slot) {
   }
   for (auto& seen : job.seen)
     if (seen == Job::State::Ready) seen = refused ? job.state : Job::State::Active;
-  (void)agreed(SlotAdmitted{slot, refused ? 0 : job.analyses});
+  (void)agreed(SlotAdmitted{slot, first, refused ? 0 : job.analyses});
 }
 
 void World::release(int slot) {

@@ -98,7 +98,19 @@ SOMETIMES = [
     ),
     mutant(
         "analyses of a lost slot run on",
-        ("policy.cpp", "std::holds_alternative<Release>(*action)", "false"),
+        (
+            "policy.cpp",
+            "a < release->last; ++a)\n      if (is_enabled(a)) {",
+            "a < release->last; ++a)\n      if (false) {",
+        ),
+    ),
+    mutant(
+        "two jobs get the same numbers",
+        (
+            "slots.cpp",
+            "return first + count <= slot.first() || first >= slot.last();",
+            "return true;",
+        ),
     ),
     mutant(
         "a slot that was lost is not released",

@@ -77,7 +77,7 @@ TEST_CASE("an older cost than the last is ignored") {
 TEST_CASE("without credit or memory only attached jobs are left out") {
   Policy policy({.when_full = model::WhenFull::Skip, .has_sidecars = true, .attached_share = 0.01},
                 {{.in_sidecars = true}});
-  policy.add({.in_sidecars = true});
+  policy.set(1, {.in_sidecars = true});
   CHECK(policy.may_cost(1, 0));
   (void)policy.on(AttachedCost{.seconds = 1, .running = 2, .steps = 10});
   CHECK(policy.may_cost(0, 11));

@@ -68,14 +68,14 @@ std::vector<int> covered_cells(const Hierarchy& all, const std::vector<MeshBox>&
                                const model::Mesh& mesh) {
   std::vector<std::map<Cell, bool>> refined(static_cast<size_t>(mesh.levels()));
   for (const auto& boxes : all)
-    for (const auto& [level, number, box] : boxes)
+    for (const auto& [level, number, box, sharer] : boxes)
       if (level > 0)
         random_boxes::each_cell(box, [&](Cell cell) {
           for (size_t d = 0; d < 3; ++d) cell[d] /= mesh.ratios[static_cast<size_t>(level - 1)][d];
           refined[static_cast<size_t>(level - 1)][cell] = true;
         });
   std::vector<int> out;
-  for (const auto& [level, number, box] : here)
+  for (const auto& [level, number, box, sharer] : here)
     random_boxes::each_cell(box, [&, &cells = refined[static_cast<size_t>(level)]](Cell cell) {
       out.push_back(cells.contains(cell) ? 1 : 0);
     });
@@ -143,6 +143,20 @@ TEST_CASE("ranks find together what one that knows all boxes finds") {
     partial.is_partial = true;
     CHECK(fault_of(world, sent, partial).empty() == !expected.overlap.has_value());
   }
+}
+
+TEST_CASE("faults of boxes that other ranks have shared name these ranks") {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  model::Mesh mesh{.name = "mesh", .units = {}};
+  mesh.cells = {8, 1, 1};
+  mesh.axes = 1;
+  Hierarchy sent(static_cast<size_t>(world.size()));
+  // As in a sidecar that serves simulation ranks 4 and 7: block 0 of each.
+  sent[0] = {{0, 0, {{0, 0, 0}, {5, 1, 1}}, redistribution::sharer_of(model::block_id(4, 0))},
+             {0, 0, {{3, 0, 0}, {8, 1, 1}}, redistribution::sharer_of(model::block_id(7, 0, 2))}};
+  const auto fault = fault_of(world, sent, mesh);
+  CHECK_MESSAGE(fault.find("(block 0 of rank 4)") != std::string::npos, fault);
+  CHECK_MESSAGE(fault.find("(block 0 of rank 7)") != std::string::npos, fault);
 }
 
 TEST_CASE("covered cells are the ones that a look at each cell finds") {

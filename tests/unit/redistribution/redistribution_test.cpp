@@ -173,11 +173,14 @@ TEST_CASE(
     rlimit now = before;
     now.rlim_cur = static_cast<rlim_t>(next + may_open);
     if (world.rank() == world.size() - 1) setrlimit(RLIMIT_NOFILE, &now);
-    CHECK(NodePath::make(memory.neighbours(), 1000).has_value() == (may_open > 1));
+    std::exception_ptr failure;
+    CHECK(NodePath::make(memory.neighbours(), 1000, failure).has_value() == (may_open > 1));
+    CHECK((failure != nullptr) == (may_open < 2 && world.rank() == world.size() - 1));
     exchanging::check(
         world, plan, [](const Cell& cell) { return std::optional(cell); }, random);
     setrlimit(RLIMIT_NOFILE, &before);
-    CHECK_FALSE(NodePath::make(memory.neighbours(), me == 0 ? size_t{1} << 60 : 1).has_value());
+    const size_t bytes = me == 0 ? size_t{1} << 60 : 1;
+    CHECK_FALSE(NodePath::make(memory.neighbours(), bytes, failure).has_value());
   }
 }
 

@@ -28,10 +28,10 @@ TEST_CASE("helpers share channels out evenly, each to one") {
 namespace {
 
 std::vector<node::Found> three_runs() {
-  return {{1, 5, {"water", 0x1f, 0, 2, 6}},
-          {1, 6, {"water", 0x1f, 1, 2, 6}},
-          {2, 5, {"water", 0x2f, 0, 1, 1}},
-          {3, 5, {"000000000000001f", 0x3f, 0, 1, 1}}};
+  return {{{1, 5, 7}, {"water", 0x1f, 0, 2, 6}},
+          {{1, 6, 8}, {"water", 0x1f, 1, 2, 6}},
+          {{2, 5, 9}, {"water", 0x2f, 0, 1, 1}},
+          {{3, 5, 9}, {"000000000000001f", 0x3f, 0, 1, 1}}};
 }
 
 }  // namespace
@@ -50,6 +50,16 @@ TEST_CASE("runs are listed once, however many nodes of them are here") {
         "water (id 000000000000001f): 6 simulation ranks on 2 nodes\n"
         "water (id 000000000000002f): 1 simulation ranks on 1 nodes\n"
         "000000000000001f (id 000000000000003f): 1 simulation ranks on 1 nodes\n");
+}
+
+TEST_CASE("a run in a container is listed, and cannot be attached to") {
+  auto found = three_runs();
+  found[2].in_container = true;
+  CHECK(matching(found, "water").size() == 2);
+  CHECK(matching(found, "000000000000002f").empty());
+  CHECK(
+      describe_runs(found).find("water (id 000000000000002f): 1 simulation ranks on 1 nodes, in a "
+                                "container; attach from inside it\n") != std::string::npos);
 }
 
 namespace {

@@ -18,6 +18,7 @@ Snapshot sample() {
   s.host = "node7";
   s.process = 42;
   s.process_start = 4711;
+  s.pid_namespace = 815;
   s.started = 1000.25;
   s.simulation_ranks = 3;
   s.time_units = "fs";
@@ -57,6 +58,7 @@ TEST_CASE("progress says who writes, how the run goes, and what analyses do") {
   CHECK(text_at(root, "state") == "running");
   CHECK(text_at(root, "pid") == "42");
   CHECK(text_at(root, "pid_started") == "4711");
+  CHECK(text_at(root, "pid_namespace") == "815");
   CHECK(text_at(root, "written") == "1001.5");
   CHECK(text_at(root, "step") == "1200");
   CHECK(text_at(root, "time") == "2.5");

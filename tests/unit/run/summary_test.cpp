@@ -110,7 +110,7 @@ AnalysisSummary counted(const Counts& counts) {
 TEST_CASE("each side counts what the other cannot know") {
   const auto inside = one_analysis(false, model::Job::Same);
   const Counts own{.publications = 7, .skipped = 1, .dropped = 2};
-  CHECK(counts_of(inside, 0, counted(own), {}) == own);
+  CHECK(counts_of(inside, inside.analyses[0], counted(own), {}) == own);
   const auto beside = one_analysis(true, model::Job::Same);
   const Counts sent{.publications = 20,
                     .skipped = 3,
@@ -124,15 +124,15 @@ TEST_CASE("each side counts what the other cannot know") {
   both.publications = 15;
   both.dropped = 3;
   both.lost = 2;
-  CHECK(counts_of(beside, 0, counted(sent), counted(done)) == both);
+  CHECK(counts_of(beside, beside.analyses[0], counted(sent), counted(done)) == both);
   // Sidecars of another job that cannot account for all have spoilt their counts.
   both.lost = 3;
-  CHECK(counts_of(one_analysis(true, model::Job::Separate), 0, counted(sent), counted(done)) ==
-        both);
+  const auto apart = one_analysis(true, model::Job::Separate);
+  CHECK(counts_of(apart, apart.analyses[0], counted(sent), counted(done)) == both);
   // Without sidecars, what was not counted as lost is taken to be done.
   Counts alone = sent;
   alone.lost = 8;
   Counts expected = alone;
   expected.publications = 12;
-  CHECK(counts_of(beside, 0, counted(alone), {}) == expected);
+  CHECK(counts_of(beside, beside.analyses[0], counted(alone), {}) == expected);
 }

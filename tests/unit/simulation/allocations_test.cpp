@@ -95,8 +95,7 @@ TEST_CASE("a buffer is never given to the simulation while sidecars read it") {
 
 TEST_CASE("what is lent is where sidecars see it, inside of a buffer too") {
   auto segment = a_segment();
-  auto reader =
-      node::Segment::open(node::this_process(), segment.descriptor(), node::Segment::Role::Sidecar);
+  auto reader = node::Segment::open(segment.address(), node::Segment::Role::Sidecar);
   Allocations allocations(&segment);
   auto* first = static_cast<std::byte*>(allocations.allocate("x", 0, 5000, 2));
   auto* other = static_cast<std::byte*>(allocations.allocate("x", 1, 100, 2));
@@ -118,8 +117,7 @@ TEST_CASE("what is lent is where sidecars see it, inside of a buffer too") {
 
 TEST_CASE("memory that the program gives back stays as long as it is read") {
   auto segment = a_segment();
-  auto reader =
-      node::Segment::open(node::this_process(), segment.descriptor(), node::Segment::Role::Sidecar);
+  auto reader = node::Segment::open(segment.address(), node::Segment::Role::Sidecar);
   Allocations allocations(&segment);
   auto* data = static_cast<std::byte*>(allocations.allocate("x", 0, 100, 2));
   std::memset(data, 9, 100);
@@ -220,8 +218,7 @@ int64_t resident() {
 
 TEST_CASE("ten thousand regrids leave mappings, memory and the file as they were") {
   auto segment = a_segment();
-  auto reader =
-      node::Segment::open(node::this_process(), segment.descriptor(), node::Segment::Role::Sidecar);
+  auto reader = node::Segment::open(segment.address(), node::Segment::Role::Sidecar);
   Allocations allocations(&segment);
   struct Block {
     std::byte* data;
@@ -278,8 +275,7 @@ TEST_CASE("ten thousand regrids leave mappings, memory and the file as they were
 
 TEST_CASE("ten thousand blocks are a few mappings on either side") {
   auto segment = a_segment();
-  auto reader =
-      node::Segment::open(node::this_process(), segment.descriptor(), node::Segment::Role::Sidecar);
+  auto reader = node::Segment::open(segment.address(), node::Segment::Role::Sidecar);
   Allocations allocations(&segment);
   const int before = mappings();
   std::vector<void*> data;

@@ -21,7 +21,7 @@ class AskingSlots final : public transport::Slots {
   [[nodiscard]] base::Bytes request(int) const override { return asked; }
   void activate(int, int32_t, int32_t) override {}
   void refuse(int) override {}
-  void release(int) override {}
+  transport::Departure release(int) override { return {}; }
   [[nodiscard]] int64_t needed() const override { return 0; }
   [[nodiscard]] node::AttachedHold hold(size_t, size_t) override { return {}; }
   void evict_slowest() override {}

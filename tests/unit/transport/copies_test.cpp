@@ -195,7 +195,7 @@ TEST_CASE("on a node a value is copied once") {
   NodeSender sender(made, 0, true, nullptr);
   made.open_channel(0);
   const auto opened = std::make_shared<node::Segment>(
-      node::Segment::open(node::this_process(), made.descriptor(), node::Segment::Role::Sidecar));
+      node::Segment::open(made.address(), node::Segment::Role::Sidecar));
   NodeReceiver receiver({{opened, 0}}, node::primary, [] { return true; });
   REQUIRE(receiver.claim());
   const CopyCounter counter;

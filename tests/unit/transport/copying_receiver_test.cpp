@@ -38,8 +38,8 @@ struct World {
     segment->take_channel(0);
     sender = std::make_unique<NodeSender>(*segment, 0, false, nullptr);
     segment->open_channel(0);
-    const auto opened = std::make_shared<Segment>(
-        Segment::open(node::this_process(), segment->descriptor(), Segment::Role::Sidecar));
+    const auto opened =
+        std::make_shared<Segment>(Segment::open(segment->address(), Segment::Role::Sidecar));
     admitted =
         std::make_unique<NodeReceiver>(std::vector<Source>{{opened, 0}}, 1, [] { return false; });
     REQUIRE(admitted->claim());

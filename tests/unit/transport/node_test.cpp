@@ -43,22 +43,21 @@ struct Node {
     for (int r = 0; r < ranks; ++r) {
       segments.push_back(std::make_unique<Segment>(
           r == 0 ? Segment::make({"node", 1, 0, 1, ranks}, channels, {})
-                 : Segment::open(node::this_process(), segments[0]->descriptor(),
-                                 Segment::Role::Simulation)));
+                 : Segment::open(segments[0]->address(), Segment::Role::Simulation)));
       segments.back()->take_channel(r);
       std::unique_ptr<SpillFile> spill;
       if (spill_limit > 0) {
         spill = std::make_unique<SpillFile>(std::filesystem::temp_directory_path().string(),
                                             spill_limit, channel_memory);
-        segments.back()->channel(r).spill_descriptor = spill->descriptor();
+        set_spill_address(segments.back()->channel(r), spill->address());
       }
       senders.push_back(std::make_unique<NodeSender>(*segments.back(), r, true, std::move(spill)));
       segments.back()->open_channel(r);
     }
   }
   [[nodiscard]] std::vector<Source> sources() const {
-    auto opened = std::make_shared<Segment>(
-        Segment::open(node::this_process(), segments[0]->descriptor(), Segment::Role::Sidecar));
+    auto opened =
+        std::make_shared<Segment>(Segment::open(segments[0]->address(), Segment::Role::Sidecar));
     std::vector<Source> out;
     for (int r = 0; r < opened->channels(); ++r) out.push_back({opened, r});
     return out;
@@ -409,8 +408,7 @@ struct SharingNode {
     for (int r = 0; r < ranks; ++r) {
       segments.push_back(std::make_unique<Segment>(
           r == 0 ? Segment::make({"node", 1, 0, 1, ranks}, channels, {})
-                 : Segment::open(node::this_process(), segments[0]->descriptor(),
-                                 Segment::Role::Simulation)));
+                 : Segment::open(segments[0]->address(), Segment::Role::Simulation)));
       auto& segment = *segments.back();
       auto shared = std::make_unique<node::SharedBudget>(
           &segment.channel(0).budget, sizeof(node::ChannelWords), channels.size(),
@@ -462,8 +460,8 @@ TEST_CASE("ranks of a node share its budget as they need it") {
   // The data move to another rank. What is in flight stays, and no rank waits for others.
   NodeReceiver receiver(
       [&] {
-        auto opened = std::make_shared<Segment>(Segment::open(
-            node::this_process(), node.segments[0]->descriptor(), Segment::Role::Sidecar));
+        auto opened = std::make_shared<Segment>(
+            Segment::open(node.segments[0]->address(), Segment::Role::Sidecar));
         std::vector<Source> sources;
         for (int r = 0; r < 4; ++r) sources.push_back({opened, r});
         return sources;

@@ -25,7 +25,7 @@ const std::string folder = std::filesystem::temp_directory_path().string();
 
 int64_t disk_space(const SpillFile& spill) {
   struct stat status {};
-  fstat(spill.descriptor(), &status);
+  fstat(spill.address().descriptor, &status);
   return status.st_blocks * 512;
 }
 
@@ -64,7 +64,7 @@ TEST_CASE("what was spilled is read back until it is freed, within the limit") {
   constexpr size_t limit = 400000;
   std::mt19937 random(8);
   SpillFile spill(folder, limit, limit);
-  const SpillReader reader(getpid(), spill.descriptor());
+  const SpillReader reader(spill.address());
   std::deque<Message> waiting;
   size_t bytes = 0;
   int64_t index = 0, freed = 0;
@@ -97,7 +97,7 @@ TEST_CASE(
     "readable") {
   node::Child short_of_disk([&] {
     SpillFile spill(folder, 1 << 20, 1 << 20);
-    const SpillReader reader(getpid(), spill.descriptor());
+    const SpillReader reader(spill.address());
     const auto first = spill_one(spill, 100000, 0);
     std::signal(SIGXFSZ, SIG_IGN);
     const rlimit limit{150000, 150000};
@@ -119,15 +119,15 @@ TEST_CASE(
 TEST_CASE("a folder that is not there, and a message that is not there, are errors") {
   CHECK_THROWS_AS(SpillFile("/no/such/folder", 1, 1), Error);
   const SpillFile spill(folder, 1 << 20, 1 << 20);
-  const SpillReader reader(getpid(), spill.descriptor());
+  const SpillReader reader(spill.address());
   CHECK_THROWS_AS(static_cast<void>(reader.read(0, 100)), Error);
 }
 
 TEST_CASE("by default nothing is spilled into a folder in memory") {
   const std::string output = "out";
-  CHECK(spill_folder("/dev/shm", nullptr, output) == "/dev/shm");
+  CHECK(node::spill_folder("/dev/shm", nullptr, output) == "/dev/shm");
   if (!node::is_in_memory("/dev/shm")) return;
-  CHECK(spill_folder("", "/dev/shm", output) == output);
+  CHECK(node::spill_folder("", "/dev/shm", output) == output);
   const std::string here = std::filesystem::current_path().string();
-  if (!node::is_in_memory(here)) CHECK(spill_folder("", here.c_str(), output) == here);
+  if (!node::is_in_memory(here)) CHECK(node::spill_folder("", here.c_str(), output) == here);
 }
