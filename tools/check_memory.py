@@ -48,6 +48,7 @@ ACCOUNTS = {
         "`sidecars: attached: memory`",
         "values as the run counts them; heads by WantedValues::heads",
     ),
+    "preflight/dry_run.cpp": ("none", "an empty file, to see whether a folder takes one"),
     "redistribution/node_path.cpp": (
         "half of `sidecars: memory` for each side",
         "TransferMemory::reserve; beyond it values go by messages",

@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # Files that may, each with what becomes of a file that a killed process has not finished.
 WRITERS = {
     "src/products/whole_file.cpp": "written aside, renamed; folders exchanged",
+    "src/node/shared_file.cpp": "shared memory, without a name or with one that goes at once",
     "src/run/run_folder.cpp": "the marker, in place under a lock; results are moved",
     "stages/common/files.hpp": "written aside, renamed; folders exchanged",
     "stages/common/hdf5.cpp": "a file aside, which its writer renames",

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <fstream>
 #include <limits>
+#include <locale>
 #include <optional>
 #include <sstream>
 #include <vector>
@@ -23,6 +24,7 @@ constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
 /// The number behind a key of a file with a key and a number on each line.
 std::optional<int64_t> value_in(const std::string& path, const std::string& key) {
   std::ifstream file(path);
+  file.imbue(std::locale::classic());
   std::string name;
   for (int64_t value = 0; file >> name >> value; file.ignore(256, '\n'))
     if (name == key) return value;
@@ -37,6 +39,7 @@ int64_t available_on_node() {
 /// The number in a file of a control group; nothing where there is none, or "max".
 std::optional<int64_t> limit_in(const std::string& path) {
   std::ifstream file(path);
+  file.imbue(std::locale::classic());
   int64_t value = 0;
   if (file >> value) return value;
   return {};
@@ -59,6 +62,7 @@ struct Group {
 std::vector<Group> groups_of(const std::string& root) {
   std::vector<Group> groups;
   std::ifstream file(root + "/proc/self/cgroup");
+  file.imbue(std::locale::classic());
   for (std::string line; std::getline(file, line);) {
     const auto first = line.find(':'), second = line.find(':', first + 1);
     if (second == std::string::npos) continue;
@@ -79,10 +83,14 @@ struct Mount {
 std::vector<Mount> mounts_of(const std::string& root, const Names& names) {
   std::vector<Mount> mounts;
   std::ifstream file(root + "/proc/self/mountinfo");
+  file.imbue(std::locale::classic());
   for (std::string line; std::getline(file, line);) {
     const auto dash = line.find(" - ");
     if (dash == std::string::npos) continue;
-    std::istringstream before(line), after(line.substr(dash + 3));
+    std::istringstream before(line);
+    before.imbue(std::locale::classic());
+    std::istringstream after(line.substr(dash + 3));
+    after.imbue(std::locale::classic());
     std::string skipped, type, source, options;
     Mount mount;
     before >> skipped >> skipped >> skipped >> mount.root >> mount.folder;

@@ -15,7 +15,7 @@
 #include "base/disk_deadline.hpp"
 #include "base/json.hpp"
 #include "comm/agreement.hpp"
-#include "products/table.hpp"
+#include "products/table_head.hpp"
 #include "products/whole_file.hpp"
 #include "run/run.hpp"
 #include "run/sidecar_notices.hpp"

@@ -311,16 +311,16 @@ fs::path SuccessorState::next_folder() const { return root_ / (generation_ % 2 =
 
 std::optional<SavedState> SuccessorState::read() {
   std::optional<SavedState> newest;
-  std::optional<Error> damaged;
+  std::exception_ptr damaged;
   for (const char* name : {"a", "b"}) try {
       std::error_code error;
       if (!fs::exists(root_ / name / manifest_name, error)) continue;
       auto state = read_manifest(root_ / name);
       if (!newest || state.generation > newest->generation) newest = std::move(state);
-    } catch (const Error& e) {
-      damaged = e;
+    } catch (const std::exception&) {
+      damaged = std::current_exception();
     }
-  if (!newest && damaged) throw *damaged;
+  if (!newest && damaged) std::rethrow_exception(damaged);
   generation_ = newest ? newest->generation : 0;
   return newest;
 }

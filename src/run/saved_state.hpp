@@ -72,7 +72,8 @@ struct CheckpointScope {
 /// What the checkpoint says. `sidecars` is their part.
 SavedState state_of(const Run& run, const CheckpointScope& scope,
                     const std::optional<SavedState>& sidecars);
-/// Completes it, in its place. `scope` is asked on the first rank alone. Throws the same error on every rank. [collective over the side]
+/// Completes it, in its place. `scope` is asked on the first rank alone. Throws the same error on
+/// every rank. [collective over the side]
 void finish_checkpoint(const Run& run, const std::filesystem::path& path,
                        const std::function<CheckpointScope()>& scope);
 

@@ -411,7 +411,8 @@ FoundCheckpoint find(const std::filesystem::path& folder) {
   found.was_aside = run::find_checkpoint(folder) != folder;
   if (found.was_aside) try {
       products::recover_folder(folder, run::manifest_name);
-    } catch (const Error&) {}
+    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): it is read where it is
+    }
   found.folder = run::find_checkpoint(folder).string();
   return found;
 }

@@ -253,7 +253,7 @@ void Sidecar::save_checkpoint() {
     comm::together(run_.side, [&] {
       if (run_.side.rank() == 0) run::write_sidecars_part(run_, message_.header.path);
     });
-  } catch (const Error& e) {
+  } catch (const std::exception& e) {
     message_.failure = e.what();
   }
 }

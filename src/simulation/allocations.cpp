@@ -56,7 +56,7 @@ std::shared_ptr<Allocations::Piece> Allocations::make(size_t size, Place place) 
       piece->region = pool_->take(size);
       piece->bytes = piece->region.size();
       return piece;
-    } catch (const Error&) {
+    } catch (const std::exception&) {
       if (place == Place::Shared) throw;
     }
   piece->own = std::make_unique<transport::Buffer>(size);

@@ -7,9 +7,9 @@ import json
 import os
 import signal
 import subprocess
-import time
 import uuid
 
+import limits
 from conftest import launcher, read_table
 from faults import GRID
 
@@ -18,13 +18,6 @@ LINE = "line: {kind: uniform, cells: [131072]}"
 WITH_WAVE = GRID.replace("4]}", f"4]}}, {LINE}").replace(
     "kg}", "kg}, wave: {mesh: line, type: float64}"
 )
-
-
-def wait_for(holds, what: str, seconds: float = 40):
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, f"{what}: not in {seconds} s"
-        time.sleep(0.02)
 
 
 class Run:
@@ -54,8 +47,10 @@ class Run:
         (self.folder / f"{name}.yaml").write_text(f"analyses:\n{lines}")
         job = self.start([self.program, self.run, f"{name}.yaml", "--wait", "30"])
         self.jobs.append(job)
-        wait_for(lambda: job.poll() is not None or self.worked(name, job.pid) > 12, f"{name} works")
-        assert job.poll() is None, job.communicate()[1]
+        limits.until(
+            lambda: job.poll() is not None or self.worked(name, job.pid) > 12, 40, f"{name} works"
+        )
+        assert job.poll() is None, limits.communicate(job, timeout=20)[1]
         return job
 
     def worked(self, name: str, pid: int) -> int:
@@ -66,14 +61,14 @@ class Run:
     def end(self) -> dict:
         (self.folder / "stop").touch()
         for job in self.jobs:
-            said = job.communicate(timeout=40)[1]
+            said = limits.communicate(job, timeout=40)[1]
             assert job.returncode in (0, -signal.SIGKILL), said
         return json.loads((self.folder / "out" / "report.json").read_text())
 
     def close(self):
         for job in self.jobs:
             job.kill()
-            job.communicate(timeout=20)
+            limits.communicate(job, timeout=20)
 
 
 def test_numbers_of_analyses_are_used_again(build, tmp_path):
@@ -87,7 +82,7 @@ def test_numbers_of_analyses_are_used_again(build, tmp_path):
             if turn == 0:
                 stays = run.attach("stays", ["lasting"])
             job.terminate()
-            assert job.wait(timeout=40) == 0
+            assert limits.wait(job, timeout=40) == 0
         assert stays.poll() is None
         report = run.end()
     by_name: dict[str, int] = {}
@@ -105,7 +100,7 @@ def test_what_a_killed_job_had_not_written_is_lost(build, tmp_path):
     with contextlib.closing(Run(build, tmp_path)) as run:
         job = run.attach("extra", ["theirs"])
         os.kill(job.pid, signal.SIGKILL)
-        job.wait(timeout=20)
+        limits.wait(job, timeout=20)
         # Another one notices that the slot is free, and so has the run.
         run.attach("next", ["others"])
         report = run.end()
@@ -122,7 +117,7 @@ def test_a_job_that_dies_just_before_the_end_is_counted_too(build, tmp_path):
     with contextlib.closing(Run(build, tmp_path)) as run:
         job = run.attach("extra", ["theirs"])
         os.kill(job.pid, signal.SIGKILL)
-        job.wait(timeout=20)
+        limits.wait(job, timeout=20)
         report = run.end()
     (account,) = report["analyses"]
     (table,) = (tmp_path / "out" / "theirs").glob("*.csv")

@@ -5,10 +5,10 @@ folders for shared memory of their own."""
 import os
 import subprocess
 import tempfile
-import time
 import uuid
 from pathlib import Path
 
+import limits
 import pytest
 from conftest import launcher, mpirun, read_table
 from faults import GRID, one_error, said
@@ -24,7 +24,7 @@ STATISTICS = "analyses: {a: {stages: [{statistics: {fields: [density]}}]}}\n"
 
 
 def container(kind: tuple[str, ...]) -> tuple[str, ...]:
-    if subprocess.run([*kind, "true"], capture_output=True, check=False).returncode != 0:
+    if limits.run([*kind, "true"], capture_output=True, timeout=30).returncode != 0:
         pytest.skip(f"this machine does not permit '{' '.join(kind[:3])}'")
     return kind
 
@@ -102,19 +102,17 @@ def test_a_run_in_a_container_is_attached_to_from_inside(build, tmp_path):
     driver = build / "tests" / "faults" / "fault_driver"
     command = [*launcher(), "-n", 1, *container(PROCESSES), driver, "pillion.yaml", 1000000]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": tmp_path}
+    told = {"capture_output": True, "text": True, "timeout": 30}
     simulation = subprocess.Popen([str(word) for word in [*command, "until-stop-wave"]], **quiet)
     try:
-        end = time.monotonic() + 30
-        listed = ""
-        while run not in listed:
-            assert time.monotonic() < end
-            time.sleep(0.05)
-            listed = subprocess.run([attach], capture_output=True, text=True, timeout=30).stdout
+        listed = limits.until(
+            lambda: listing if run in (listing := limits.run([attach], **told).stdout) else "",
+            30,
+            "the run is listed",
+        )
         (line,) = [line for line in listed.splitlines() if run in line]
         assert line.endswith("in a container; attach from inside it"), line
-        outside = subprocess.run(
-            [attach, run, "--wait", "0"], capture_output=True, text=True, timeout=30, cwd=tmp_path
-        )
+        outside = limits.run([attach, run, "--wait", "0"], cwd=tmp_path, **told)
         assert outside.returncode == 1 and "can be attached to from here" in outside.stderr
         assert "container" in outside.stderr
         (number,) = processes_in(tmp_path, driver.name[:15])
@@ -126,14 +124,12 @@ def test_a_run_in_a_container_is_attached_to_from_inside(build, tmp_path):
             text=True,
         )
         seen = tmp_path / "out" / "progress-sidecars.json"
-        while inside.poll() is None and not seen.exists():
-            assert time.monotonic() < end
-            time.sleep(0.05)
+        limits.until(lambda: inside.poll() is not None or seen.exists(), 30, "the job has joined")
         (tmp_path / "stop").touch()
-        text = inside.communicate(timeout=30)[0]
+        text = limits.communicate(inside, timeout=30)[0]
         assert inside.returncode == 0, text
-        assert simulation.wait(timeout=30) == 0
+        assert limits.wait(simulation, timeout=30) == 0
     finally:
         simulation.kill()
-        simulation.wait(timeout=20)
+        limits.wait(simulation, timeout=20)
     assert (tmp_path / "out" / "report.json").exists()

@@ -36,8 +36,8 @@ MISTAKES = {
     "size": (1, "18446744073709551615 bytes were asked for field 'height'", 1),
     "swap": (8, OF_THE_HEIGHT + "has no memory from pillion_allocate", 1),
     "folder": (7, "cannot make the folder 'pillion.yaml/.folder.partial'", 3),
-    "calls": (8, "do not make the same calls: rank 0 is in pillion_ready or its first pillion_step, "
-              "rank 2 in pillion_close", 3),
+    "calls": (8, "do not make the same calls: rank 0 is in pillion_ready or its first "
+              "pillion_step, rank 2 in pillion_close", 3),
     "number": (1, "there is no field number 6, counted from 0; the catalogue has 1", 3),
 }  # fmt: skip
 

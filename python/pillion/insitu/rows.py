@@ -20,7 +20,7 @@ class _Column:
     """Numbers that are added one by one, as an array without a copy."""
 
     def __init__(self, kind: type, values: Iterable[float] = ()) -> None:
-        self._array = np.array(list(values), kind)
+        self._array: np.ndarray[Any, Any] = np.array(list(values), kind)
         self._size = len(self._array)
 
     def append(self, value: float) -> None:
