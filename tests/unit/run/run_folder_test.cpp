@@ -60,7 +60,7 @@ const Names own = {".pillion-run", "energy", "report.json"};
 }  // namespace
 
 TEST_CASE("a marker is read as it was written, as far as it goes") {
-  const RunMarker mark{"00ff", {"01", "02"}, "host x", "then", "later", 12345, {"a b", "c:d"}};
+  const RunMarker mark{"00ff", {"01", "02"}, "host x", "then", "later", 12345, 77, {"a b", "c:d"}};
   const auto text = format_mark(mark);
   const auto read = parse_mark(text);
   REQUIRE(read);

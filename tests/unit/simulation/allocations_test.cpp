@@ -342,11 +342,10 @@ struct Rank {
 struct Reader {
   transport::NodeReceiver receiver;
   explicit Reader(Rank& rank)
-      : receiver(
-            {{std::make_shared<node::Segment>(node::Segment::open(
-                  node::this_process(), rank.segment.descriptor(), node::Segment::Role::Sidecar)),
-              0}},
-            node::primary, [] { return true; }) {
+      : receiver({{std::make_shared<node::Segment>(
+                       node::Segment::open(rank.segment.address(), node::Segment::Role::Sidecar)),
+                   0}},
+                 node::primary, [] { return true; }) {
     REQUIRE(receiver.claim());
   }
   void finish(int64_t messages) {
