@@ -43,7 +43,8 @@ inline int64_t integer_from(const stage::Value& value, int64_t least, int64_t mo
   if (number < least)
     value.fail("expected at least " + std::to_string(least) + ", not " + std::to_string(number));
   if (number > most)
-    value.fail("expected at most " + std::to_string(most) + ", not " + std::to_string(number));
+    value.fail("expected " + std::to_string(least) + " to " + std::to_string(most) + ", not " +
+               std::to_string(number));
   return number;
 }
 

@@ -44,7 +44,7 @@ PLACES = {
     "one": (1, 0, ""),
     "network": (3, 2, "{ranks: 2, when_full: wait}"),
     "node": (2, 1, "{per_node: 1, when_full: wait, memory: 4 MiB}"),
-    "spill": (2, 1, "{per_node: 1, when_full: spill, memory: 64 KiB}"),
+    "spill": (2, 1, "{per_node: 1, when_full: spill, memory: 128 KiB}"),
 }
 
 
