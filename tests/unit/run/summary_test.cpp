@@ -12,8 +12,10 @@ namespace {
 /// has something to say to people.
 Summary of_rank(int rank, int ranks, size_t analyses) {
   const bool sidecar = 4 * rank >= 3 * ranks;
-  SideSummary side{
-      .ranks = 1, .outcome = {}, .peak = rank, .in_place = 2, .analyses = {}, .moves = {}};
+  SideSummary side;
+  side.ranks = 1;
+  side.peak = rank;
+  side.in_place = 2;
   side.outcome.counts.first_step = rank;
   for (size_t a = 0; a < analyses; ++a) {
     AnalysisSummary analysis;
