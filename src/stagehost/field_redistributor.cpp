@@ -79,11 +79,10 @@ void FieldRedistributor::redistribute_some(const Division& division, const model
   std::vector<size_t> numbers;
   fields.reserve(transfers_.size());
   numbers.reserve(transfers_.size());
-  const uint32_t bits = plans.fitting(division, first->here, owners_);
+  const uint32_t bits = plans.fitting(division, first->here, bytes_per_cell(), owners_);
   // All plans for a division have the same boxes.
   if (bits != 0) {
-    auto& moves = plans.peek(bits).moves;
-    moves.reserve(bytes_per_cell());
+    const auto& moves = plans.peek(bits).moves;
     reserve(in_parts && equal ? moves.cells_received() : cells_of(moves.boxes()));
   }
   constexpr uint32_t all_together = 1u << (comm::Fence::most_common - 1),
@@ -95,9 +94,9 @@ void FieldRedistributor::redistribute_some(const Division& division, const model
   if ((common & ~all_together) != 0) {
     plan = plans.use(common & ~all_together);
   } else {
-    auto made = plans.make(division.request, mesh, first->here, *context.peers, owners_);
+    auto made =
+        plans.make(division.request, mesh, first->here, bytes_per_cell(), *context.peers, owners_);
     check_coverage(first->field->name, *made);
-    made->moves.reserve(bytes_per_cell());
     fence.before_collective();
     plan = plans.keep(std::move(made));
   }

@@ -347,18 +347,21 @@ void regroup(const pillion_division& from, const pillion_division& to, int64_t b
   const auto here = boxes_of(from, peers);
   const auto mesh = mesh_of(to);
   const auto request = request_of(to);
+  const auto per_cell = static_cast<size_t>(bytes_per_cell);
+  redistribution::FieldArrays cells{.components = 1, .element = per_cell};
+  // What takes memory comes before the fence behind which all peers exchange: at most one box here.
+  cells.from.reserve(here.size());
+  cells.to.reserve(1);
   const uint32_t common =
-      fence.common_before_collective(plans.fitting(Division(request, mesh), here));
+      fence.common_before_collective(plans.fitting(Division(request, mesh), here, per_cell));
   Plan* plan = nullptr;
   if (common != 0) {
     plan = plans.use(common);
   } else {
-    auto made = plans.make(request, mesh, here, peers);
+    auto made = plans.make(request, mesh, here, per_cell, peers);
     fence.before_collective();
     plan = plans.keep(std::move(made));
   }
-  redistribution::FieldArrays cells{.components = 1,
-                                    .element = static_cast<size_t>(bytes_per_cell)};
   for (const auto& box : plan->moves.here())
     cells.from.push_back(layout::packed_at(static_cast<const std::byte*>(source), box, 1));
   for (const auto& box : plan->moves.boxes())

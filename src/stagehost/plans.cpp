@@ -84,14 +84,16 @@ Division::Division(Request asked, const model::Mesh& divided)
   request.in_parts = false;
 }
 
-uint32_t Plans::fitting(const Division& division, const std::vector<Box>& here,
+uint32_t Plans::fitting(const Division& division, const std::vector<Box>& here, size_t per_cell,
                         const Owners& owners) const {
   uint32_t bits = 0;
   for (size_t p = 0; p < kept_.size(); ++p) {
-    const Plan& plan = *kept_[p];
+    Plan& plan = *kept_[p];
     const bool fits = plan.division == division && plan.moves.here() == here &&
                       (!owners || *plan.owners == *owners);
-    if (fits) bits |= 1u << p;
+    if (!fits) continue;
+    plan.moves.reserve(per_cell);
+    bits |= 1u << p;
   }
   return bits;
 }
@@ -107,8 +109,8 @@ Plan* Plans::use(uint32_t bits) {
 }
 
 std::unique_ptr<Plan> Plans::make(const Request& request, const model::Mesh& mesh,
-                                  const std::vector<Box>& here, const comm::Communicator& peers,
-                                  Owners owners) {
+                                  const std::vector<Box>& here, size_t per_cell,
+                                  const comm::Communicator& peers, Owners owners) {
   ++made_;
   std::optional<Division> division;
   std::vector<Box> boxes;
@@ -138,6 +140,8 @@ std::unique_ptr<Plan> Plans::make(const Request& request, const model::Mesh& mes
     places = wanted.tiling.places_of(static_cast<int>(mine));
   });
   redistribution::Redistribution moves(peers, std::move(boxes), wanted, *owners, memory_.get());
+  moves.reserve(per_cell);
+  kept_.reserve(most);
   return std::unique_ptr<Plan>(
       new Plan{made_, std::move(*division), owners, wanted, std::move(places), std::move(moves)});
 }

@@ -44,17 +44,18 @@ class Plans {
 
   /// Which of the plans that are kept take boxes `here` to a division, with these owners if there
   /// are any: a bit for each. All ranks ask for the same ones in the same order, and must agree on
-  /// one to use.
+  /// one to use. Each has the memory to exchange values of `per_cell` bytes when this returns: a
+  /// rank that lacks memory between the agreement and the exchange leaves the others waiting.
   [[nodiscard]] uint32_t fitting(const Division& division, const std::vector<model::Box>& here,
-                                 const Owners& owners = {}) const;
+                                 size_t per_cell, const Owners& owners = {}) const;
   /// The plan of the lowest bit, to look at or to use.
   [[nodiscard]] Plan& peek(uint32_t bits) const;
   Plan* use(uint32_t bits);
-  /// A plan for the boxes that ranks have now, with these owners, or such as suit it. `peers` are
-  /// the same every time, and stay. [collective]
+  /// A plan for the boxes that ranks have now, with these owners, or such as suit it, and with the
+  /// memory for `per_cell` bytes. `peers` are the same every time, and stay. [collective]
   std::unique_ptr<Plan> make(const layout::Request& request, const model::Mesh& mesh,
-                             const std::vector<model::Box>& here, const comm::Communicator& peers,
-                             Owners owners = {});
+                             const std::vector<model::Box>& here, size_t per_cell,
+                             const comm::Communicator& peers, Owners owners = {});
   /// Keeps a plan that is good on all ranks; beyond a number, of all or of its division, drops the
   /// one unused for longest.
   Plan* keep(std::unique_ptr<Plan> plan);

@@ -68,7 +68,7 @@ TEST_CASE("a plan for which one rank lacks memory fails on all ranks, whatever i
         has_failed = false;
         const auto failure = fence.run([&] {
           if (rank == world.rank()) allocations_left = n;
-          (void)plans.make(request, mesh, here, world);
+          (void)plans.make(request, mesh, here, sizeof(double), world);
           allocations_left = -1;
         });
         allocations_left = -1;
