@@ -5,7 +5,6 @@
 //   pillion-stages --json   all of them with their parameters, for programs
 #include <algorithm>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 

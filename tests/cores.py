@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Core dumps of programs under test: allowed before a test, kept with a backtrace if it fails, and
 removed if it passes, for temporary folders may lie in memory. They go to the folder `reports/cores`
-of the build, where few are kept. Where the kernel hands them to a program instead, that is said.
+of the build, where few are kept. A message
+reports a kernel that passes them to a program instead.
 """
 
 import os

@@ -20,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SUFFIXES = {".c", ".cpp", ".f", ".f90", ".F90"}
 
-# Patterns of files that CMake does not compile, and of those that do. A file that none of these
+# Patterns of files that CMake does not compile, and of the files that do. A file that none of these
 # names, with or without its suffix, is not compiled.
 ELSEWHERE = {
     "adapters/adios2/*.cpp": "adapters/adios2/CMakeLists.txt",  # tests/codes, with ADIOS2 2.12

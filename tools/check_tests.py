@@ -69,7 +69,7 @@ ADVICE = {
     "clock": "computes a deadline from a clock: use limits.until or limits.Limit",
     "alarm": "sets an alarm: use limits.Limit",
     "sleep": "sleeps: wait for something with limits.until",
-    "empty": "asserts about files of which there may be none: put some(...) around the pattern",
+    "empty": "asserts about files, and there may be none: put some(...) around the pattern",
     "cmake": "adds a test without a limit that follows the machine: use pillion_add_test",
 }
 

@@ -329,8 +329,8 @@ pillion_status pillion_share_components_view(pillion_session* session, const cha
  * copies nothing. There are `buffers` of them, 2 or 3, each of `bytes` bytes; *data is the first.
  * Share it as any other memory. Between publishing and writing new values call pillion_swap: it
  * gives the buffer to write to next, and shares it instead. The memory is the session's; it is gone
- * with pillion_unshare or when the session closes. Where no sidecar shares memory with this rank
- * it is ordinary memory. Fails with PILLION_ERROR_FILE if there is too little. */
+ * with pillion_unshare or when the session closes. It is ordinary memory, which is copied, where no
+ * sidecar shares memory with this rank and where shared memory has no room. */
 pillion_status pillion_allocate(pillion_session* session, const char* field, int32_t block,
                                 size_t bytes, int32_t buffers, void** data);
 

@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::string_view head_of_count = "# publications: ";
 
-/// What the head of a table says; nothing if it says nothing.
+/// The entries of the head of a table; empty if it has none.
 std::optional<int64_t> publications_of(const fs::path& file) {
   std::ifstream in(file);
   for (std::string line; std::getline(in, line) && line.starts_with("# ");)

@@ -140,7 +140,7 @@ void start(const Functions& python) {
   const PyStatus begun = python.initialize_before(&before);
   if (python.is_failure(begun) != 0)
     fail(std::string("Python cannot be prepared: ") +
-         (begun.err_msg != nullptr ? begun.err_msg : "it says not why"));
+         (begun.err_msg != nullptr ? begun.err_msg : "it gives no reason"));
   PyConfig config;
   python.init_config(&config);
   config.install_signal_handlers = 0;  // the simulation's are to stay
@@ -150,7 +150,7 @@ void start(const Functions& python) {
   python.clear_config(&config);
   if (python.is_failure(status) != 0)
     fail("Python cannot be started with the interpreter " + executable() + ": " +
-         (status.err_msg != nullptr ? status.err_msg : "it says not why") +
+         (status.err_msg != nullptr ? status.err_msg : "it gives no reason") +
          "; name another in PILLION_PYTHON");
   // MPI is the simulation's to begin and to end.
   run_apart(python,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every source file is compiled by somebody (tools/check_builds.py), so that none rots."""
+"""Every source file is compiled by a target or a script (tools/check_builds.py)."""
 
 import json
 import shutil
@@ -26,7 +26,7 @@ def test_every_source_belongs_to_a_target(build):
 
 @pytest.mark.parametrize("file", ["bench/handoff.cpp", "tests/unit/base/clock_test.cpp"])
 def test_a_source_that_no_target_has_is_found(build, tmp_path, file):
-    """Also one of an optional part, such as unit tests, of which others are compiled."""
+    """Also one of an optional part, such as unit tests, when its other sources are compiled."""
     entries = json.loads((build / "compile_commands.json").read_text())
     kept = []
     for entry in entries:

@@ -45,7 +45,7 @@ def test_a_limit_counts_seconds_of_a_quiet_machine(monkeypatch, ratio, seconds):
 
 
 def test_load_that_comes_and_goes_is_counted(monkeypatch):
-    """10 s, of which the first 6 pass while the machine is five times slower."""
+    """10 s; the machine is five times slower during the first 6."""
     clock = Clock(monkeypatch, 5)
 
     def change(passed):

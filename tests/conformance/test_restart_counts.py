@@ -127,7 +127,7 @@ def with_counts(state: Path, to: Path, name: str, counts: list[int]) -> Path:
 
 @pytest.mark.parametrize("place", LATER, ids=str)
 def test_every_count_is_taken_over(place, interrupted, build, tmp_path):
-    """Also those that this run had no occasion for: each has a number of its own here."""
+    """Also counts that stay 0 in this run: each has a number of its own here."""
     _, state = interrupted("skip")
     were = dict(zip(SAVED, range(101, 101 + len(SAVED)), strict=True))
     copy = with_counts(state, tmp_path / "state", "seldom", list(were.values()))
@@ -139,7 +139,7 @@ def test_every_count_is_taken_over(place, interrupted, build, tmp_path):
     assert counts_in(results, "seldom") == expected
     last = results / f"seldom/histogram_density.{steps[-1]:09}.csv"
     head = head_of(last)
-    assert head["publications"] > 0  # of which a table of one step has its own count
+    assert head["publications"] > 0  # a table of one step has its own count
     del head["publications"]
     assert head == {k: v for k, v in as_in_head(expected).items() if k != "publications"}
     progress = json.loads((results / "progress.json").read_text())

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ranks that do not make the same calls get one error each, which says so, and end well: no crash,
-no hang, and no table made of two different steps."""
+"""Ranks that do not make the same calls each get one error that names the difference, and end well:
+no crash, no hang, and no table made of two different steps."""
 
 import re
 import sys

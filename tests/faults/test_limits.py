@@ -151,7 +151,7 @@ def test_a_limit_is_an_error_of_a_call(build, place_of_all, unlimited, place, wh
 
 
 def test_a_limit_of_file_size_disables_what_writes_more(build, tmp_path):
-    """Files of 110 kB, of which 20 kB may be written: as on a full disk."""
+    """Files of 110 kB with a limit of 20 kB: as on a full disk."""
     results, _ = play(build, tmp_path / "run", "simulation", "after", "FSIZE=20000")
     report = json.loads((results / "report.json").read_text())
     disabled = {a["name"]: a["disabled"] or "" for a in report["analyses"]}

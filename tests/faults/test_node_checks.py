@@ -25,7 +25,7 @@ def analysis(name: str, due: int, stall=0.0, disabled=None, **parts) -> dict:
 
 @pytest.fixture
 def case(tmp_path, monkeypatch):
-    """A run without a fault: 40 steps, of which all is published and in the products."""
+    """A run without a fault: all of its 40 steps are published and in the products."""
     choices = Choices(
         ranks=1, nodes=1, sidecar_job=1, policy="skip", memory="8 MiB", deadline=0.3, restart=0,
         steps=STEPS, milliseconds=2, allocate=False, products_every=0, checkpoint=0,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """No parameter of a stage is without bounds: `pillion check` refuses a number of any size at once,
-with little memory. The parameters are those that the stages of the build describe."""
+with little memory. The parameters come from the descriptions of all stages of the build."""
 
 import json
 
@@ -13,11 +13,11 @@ HUGE = {"integer": [2_000_000_000, 10**18], "real": [1e-300, 1e-9, 1e300]}
 # Any such number makes sense: nothing is stored or done for it. Everything else is refused.
 FREE = {
     "at_once": "a number of ranks",
-    "fit_every": "a number of samples, of which none is kept",
-    "output_every": "a number of samples, of which none is kept",
+    "fit_every": "a number of samples; none is kept",
+    "output_every": "a number of samples; none is kept",
     "from_step": "the number of a step",
-    "aggregators": "a number of ranks, of which there are as many as there are",
-    "blocks_per_file": "a number of blocks, of which there are as many as there are",
+    "aggregators": "a number of ranks, at most all ranks of the job",
+    "blocks_per_file": "a number of blocks, at most all blocks",
     "minimum_cells": "a number of cells that halos are compared with",
     "error": "what values are compared with",
     "particle_mass": "what a sum is multiplied by",
@@ -31,7 +31,7 @@ FREE = {
     "shot_noise": "what a sum is divided by",
     "mean_flux": "a share",
     "cutoff": "a length, against the domain at the first step",
-    "thickness": "a length, of which the mesh has what it has",
+    "thickness": "a length, at most that of the mesh",
     "position": "a place in the mesh",
     "range": "ends of bins, whose number is another parameter",
     "tau_range": "ends of bins, whose number is another parameter",
@@ -74,7 +74,7 @@ def filled(value, number):
 
 
 def numbers_for(parameter: dict) -> list:
-    """Values of the parameter, each of which has a huge number."""
+    """Values of the parameter, each with a huge number."""
     described = parameter["kind"]
     numbers = HUGE[kind_of(described) or "integer"]
     if described.startswith("[["):

@@ -13,7 +13,7 @@ import limits
 import pytest
 import yaml
 from stage_cases import CASES, configuration, stages_of
-from test_growth import needs_modules
+from test_growing_costs import needs_modules
 
 pytestmark = needs_modules
 STEPS = 45  # not a number of steps at which lists are written

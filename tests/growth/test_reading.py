@@ -11,7 +11,7 @@ from pathlib import Path
 import limits
 import pytest
 from stage_cases import CASES, OWN_STAGE, configuration, stages_of
-from test_growth import HERE, needs_all, needs_modules
+from test_growing_costs import HERE, needs_all, needs_modules
 
 pytestmark = [needs_modules, needs_all]
 FEW = 200

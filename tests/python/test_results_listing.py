@@ -16,6 +16,7 @@ import numpy as np
 import pillion
 import pytest
 from pillion.errors import Error
+from pillion.progress import pid_namespace
 from results_sample import profile, put, things
 from sample import add_attached_job, make_sample
 from test_results_fields import put_hdf5, put_raw
@@ -237,6 +238,7 @@ def progress(folder, state, pid=None, role="simulation", started=1.0):
     said = {"pillion": "progress 1", "role": role, "attached_job": None, "run": "r", "id": "1"}
     said |= {"state": state, "failure": None, "host": os.uname().nodename, "started": started}
     said |= {"pid": pid or os.getpid(), "pid_started": -1, "written": time.time(), "step": 40}
+    said |= {"pid_namespace": pid_namespace()}
     said |= {"ranks": {"simulation": 1, "sidecar": 1}, "time": 4.0, "time_units": "s"}
     said |= {"steps_per_second": 3.0, "waiting": False, "working": None, "publications": 4}
     said |= {"skipped": 0, "behind": 0, "restarts": 0, "warnings": [], "analyses": []}

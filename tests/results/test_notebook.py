@@ -38,7 +38,7 @@ def executed(build, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         for name, value in told.items():
             patch.setenv(name, value)
-        NotebookClient(notebook, timeout=limits.limit(240), resources=where).execute()
+        NotebookClient(notebook, timeout=int(limits.limit(240)), resources=where).execute()
     return notebook
 
 

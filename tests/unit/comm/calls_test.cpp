@@ -128,7 +128,7 @@ TEST_CASE("steps and times that differ are found in a lagged maximum") {
   }
 }
 
-TEST_CASE("ranks that join from the same call go on with the reduction that is under way") {
+TEST_CASE("ranks that join from the same call continue the reduction that is under way") {
   const auto ranks = compared();
   LaggedReduction reduction(ranks, Operation::Sum);
   reduction.reserve(1);
