@@ -14,7 +14,7 @@ workers ?= 3
 options ?=
 sweep := PILLION_TEST_ALL=1 tools/run_pytest.sh $(build) $(workers)
 
-.PHONY: all demo demo-cosmology demo-cfd test test-all test-builds test-faults test-mutants test-sanitizers test-fuzz \
+.PHONY: all demo demo-cosmology demo-cfd test test-all test-builds test-cluster test-faults test-mutants test-sanitizers test-fuzz \
   test-scale test-codes asan unit-debug odr tsan bench docs format lint check configure build clean
 
 all: build
@@ -52,7 +52,7 @@ test: build check
 	@tools/run_tests.sh $(build) $(jobs) $(workers)
 
 # Heavier sweeps, each under an hour and ending with one line.
-test-all: test odr test-builds test-faults test-mutants test-sanitizers test-fuzz test-scale test-codes
+test-all: test odr test-builds test-cluster test-faults test-mutants test-sanitizers test-fuzz test-scale test-codes
 
 # Every benchmark, example, mini-application, adapter and fuzz target, so that nothing rots because
 # its requirement is missing. The plug-in for LAMMPS, and programs with ADIOS2, AMReX, Nek5000,
@@ -70,6 +70,15 @@ test-faults: build
 	@PILLION_TEST_ALL=1 timeout 600 $(build)/tests/unit/unit_processes -tc='stray stores*'
 	@$(sweep) tests/faults tests/insitu tests/model
 	@echo "test-faults: passed"
+
+# What Pillion does under Slurm, on nodes of namespaces. `make test-cluster cluster="--nodes 2 --hidepid"`
+# passes options to tools/cluster/setup.sh; `only="-k array"` to pytest.
+cluster ?=
+test-cluster: build
+	@[ "$$(id -u)" != 0 ] || tools/install_deps.sh cluster
+	@reason=$$(tools/cluster/why_not.sh) || { echo "test-cluster: skipped: $$reason"; exit 0; }; \
+	  PILLION_CLUSTER="$(cluster)" PILLION_BUILD=$(CURDIR)/$(build) $(python) -m pytest -q -rs --durations=10 \
+	  tests/cluster $(only) && echo "test-cluster: passed"
 
 # That a test fails for each safeguard that is taken out. `make test-mutants words="coverage"`.
 test-mutants:

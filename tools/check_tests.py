@@ -28,7 +28,8 @@ HELPERS = {"tests/limits.py", "tests/cores.py"}
 
 # Functions whose `timeout` counts seconds of a quiet machine, since they call those of limits.py.
 SCALED = {
-    "awaited", "drive", "launch", "limits.communicate", "limits.limit", "limits.run",
+    "apart.finish", "apart.on", "apart.salloc", "awaited", "case.finish", "case.on",
+    "case.salloc", "drive", "launch", "limits.communicate", "limits.limit", "limits.run",
     "limits.wait", "lmp", "mpirun", "play", "pool.submit", "run_pillion", "self.launch",
     "simulate", "until",
 }  # fmt: skip

@@ -9,6 +9,7 @@
 #   tools/install_deps.sh test      `make test`, which builds the documentation too
 #   tools/install_deps.sh lint      `make lint`, `make format`
 #   tools/install_deps.sh fuzz      `make test-fuzz`
+#   tools/install_deps.sh cluster   `make test-cluster`: Slurm
 #   tools/install_deps.sh develop   `make test-all`: other people's codes, a browser, ParaView
 # A second run installs nothing and takes no time.
 set -euo pipefail
@@ -48,6 +49,10 @@ add_set() {
       packages+=(clang-16 libclang-rt-16-dev)
       requirements+=(tests/requirements-fuzz.txt)
       ;;
+    cluster)
+      add_set test
+      packages+=(slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge iproute2 util-linux)
+      ;;
     develop)
       add_set test
       add_set lint
@@ -57,7 +62,7 @@ add_set() {
       requirements+=(tests/requirements-all.txt)
       ;;
     *)
-      echo "install_deps: there is no set '$1'; the sets are run, stages, docs, test, lint, fuzz, develop" >&2
+      echo "install_deps: there is no set '$1'; the sets are run, stages, docs, test, lint, fuzz, cluster, develop" >&2
       exit 2
       ;;
   esac

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ends that come from outside: signals, time limits, sidecars that die, nodes that fail, cables."""
+
+import pytest
+
+RESTART = (
+    ', deadline: 5 s, restart: 3, launch: "srun --overlap --mem=0 --mpi=pmix -N2 -n2'
+    ' pillion-attach {run} > launch.log 2>&1"'
+)
+
+
+@pytest.mark.xfail(strict=True, reason="the slot of the other stays taken")
+def test_one_of_two_sidecars_is_killed(case):
+    """Successors come on both nodes."""
+    case.configure("apart", "job: separate", when_full="skip", more=RESTART)
+    words = case.shell(case.run_heat("apart.yaml", 100000, "-n", 2))
+    case.sbatch("-w n0,n1 -N2 --ntasks-per-node=2 --mem=2000", words)
+    progress = "apart/progress-sidecars.json"
+    case.until(lambda: case.json(progress).get("publications", 0) > 5, 60, "sidecars work")
+    case.on("n0", "bash", "-c", "kill -9 $(pgrep -u ana pillion-attach)")
+    case.cluster.await_idle(200)
+    joined = case.text("launch.log").count("have joined")
+    assert joined == 1, case.told()
+
+
+@pytest.mark.xfail(strict=True, reason="sidecars leave at once")
+def test_the_end_of_a_batch_job(case):
+    """SIGTERM to all processes, as at the time limit: what is complete in memory is finished."""
+    case.configure("apart", "job: separate")
+    words = case.shell(case.run_heat("apart.yaml", 200000, "-n", 2))
+    job = case.sbatch("-N2 --ntasks-per-node=2 --mem=2000", words)
+    case.until(lambda: (case.json("apart/progress.json").get("behind") or 0) > 50, 60, "a backlog")
+    case.on("login", "scancel", job)
+    case.cluster.await_idle()
+    assert case.json("apart/report.json"), case.told()
+
+
+@pytest.mark.nodes(3)
+def test_a_sidecar_without_its_cable(case):
+    """The node of the sidecar is cut off for 8 s, and the simulation continues."""
+    case.configure("net", "ranks: 1", when_full="skip")
+    words = case.shell(case.run_heat("net.yaml", 60000))
+    case.sbatch("-w n0,n1,n2 -N3 --ntasks-per-node=1", words)
+
+    def step() -> int:
+        return case.json("net/progress.json").get("step") or 0
+
+    case.until(lambda: step() > 100, 60, "the run is under way")
+    case.cluster.unplug("n2")
+    cut = step()
+    case.until(lambda: step() > cut, 30, "the run continues without the sidecar")
+    case.on("n0", "sleep", "8")
+    later = step()
+    case.until(lambda: step() > later, 30, "the run continues after 8 s")
+    case.cluster.plug("n2")
+    case.cluster.await_idle(120)
+    assert case.json("net/report.json")["run"]["last_step"] == 60000
