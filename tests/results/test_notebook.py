@@ -35,10 +35,11 @@ def executed(build, tmp_path_factory):
     told |= {"TMPDIR": str(tmp_path_factory.mktemp("notebook")), "MPLBACKEND": "inline"}
     told |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     where = {"metadata": {"path": str(NOTEBOOK.parent)}}
+    patience = int(limits.limit(240))
     with pytest.MonkeyPatch.context() as patch:
         for name, value in told.items():
             patch.setenv(name, value)
-        NotebookClient(notebook, timeout=int(limits.limit(240)), resources=where).execute()
+        NotebookClient(notebook, timeout=patience, resources=where).execute()
     return notebook
 
 
