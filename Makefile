@@ -162,8 +162,8 @@ docs:
 
 # What needs no build: that no include runs against the layers, that all memory is in an account,
 # that collectives follow an agreement, that code leaves the program's environment alone, that no type
-# is defined twice, that the documentation has no sentence that must be read twice, and that tests have
-# limits that follow the machine.
+# is defined twice, that one place decides who is alive, that the documentation has no sentence that
+# must be read twice, and that tests have limits that follow the machine.
 check:
 	@tools/install_deps.sh test
 	@$(python) tools/check_layers.py
@@ -172,6 +172,7 @@ check:
 	@$(python) tools/check_host.py
 	@$(python) tools/check_names.py
 	@$(python) tools/check_writers.py
+	@$(python) tools/check_liveness.py
 	@$(python) tools/check_prose.py
 	@$(python) tools/check_tests.py
 

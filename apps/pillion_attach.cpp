@@ -17,6 +17,7 @@
 
 #include "base/clock.hpp"
 #include "base/default_environment.hpp"
+#include "base/process.hpp"
 #include "node/segment.hpp"
 #include "run/attached_job.hpp"
 #include "run/attachment.hpp"
@@ -78,7 +79,8 @@ void leave(int) { leave_wanted = true; }
 
 int list_runs() {
   const auto runs = pillion::run::describe_runs(pillion::node::find_runs());
-  std::fputs(runs.empty() ? "no run is active on this node\n" : runs.c_str(), stdout);
+  const std::string none = "no run is active on node " + pillion::base::host_name() + "\n";
+  std::fputs(runs.empty() ? none.c_str() : runs.c_str(), stdout);
   return 0;
 }
 

@@ -1,24 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The progress of runs: the files `progress*.json` of an output folder, and the runs of this node
-that write some. docs/products.md describes the files.
+"""The progress of runs: the files `progress*.json` of an output folder. docs/products.md describes
+them.
 
-The writer of a file may be killed before it can report that: `state_of` detects it.
+The writer of a file may be killed before it can report that: `pillion.liveness` detects it.
 """
 
-import os
-import socket
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from pillion.errors import Error
 from pillion.run_files import AnalysisRecord, known, read_document, record_of
 
 FORMAT = "progress 1"
-_SIMULATION = "progress.json"
+SIMULATION = "progress.json"
 
 
 class State(Enum):
@@ -28,11 +24,12 @@ class State(Enum):
     ENDED = "ended"
     LEFT = "left"  # sidecars that were asked to leave during the run
     FAILED = "failed"
-    GONE = "gone"  # it says that it runs, but there is no such process
+    GONE = "gone"  # it says that it runs, but it is dead
+    SILENT = "silent"  # it says that it runs, and has shown no sign of life yet or for long
 
     @property
     def is_final(self) -> bool:
-        return self is not State.RUNNING
+        return self not in (State.RUNNING, State.SILENT)
 
 
 @dataclass(frozen=True)
@@ -54,6 +51,15 @@ class Memory:
 
 
 @dataclass(frozen=True)
+class BatchJob:
+    """The batch job of a writer; `nodes` in the notation of its system, or None if not known."""
+
+    system: str
+    id: str
+    nodes: str | None
+
+
+@dataclass(frozen=True)
 class AnalysisProgress(AnalysisRecord):
     """An analysis as one rank knows it; times are in seconds of the whole run so far."""
 
@@ -69,7 +75,9 @@ class AnalysisProgress(AnalysisRecord):
 
 @dataclass(frozen=True)
 class Progress:
-    """The progress that one side of a run reports. Calendar times are seconds since 1970."""
+    """The progress that one side of a run reports. Calendar times are seconds since 1970 on the
+    clock of its machine, which may differ from that of other sides and of the reader.
+    """
 
     path: Path
     role: str
@@ -82,8 +90,12 @@ class Progress:
     pid_started: int
     pid_namespace: int
     host: str
+    boot: str
+    batch_job: BatchJob | None
     started: float
     written: float
+    changed: float
+    heartbeat_seconds: float
     simulation_ranks: int | None
     sidecar_ranks: int | None
     step: int | None
@@ -114,10 +126,25 @@ class Parts:
     def all(self) -> list[Progress]:
         return [p for p in (self.simulation, self.sidecars, *self.attached_jobs) if p is not None]
 
+    @property
+    def head(self) -> Progress | None:
+        """The part that speaks for the run: the simulation's, if there is one."""
+        return next(iter(self.all), None)
 
-def read_progress(path: Path) -> Progress:
+    @property
+    def seconds(self) -> float:
+        """From the start to the last writing, as far as parts have the clock of the head."""
+        if self.head is None:
+            return 0.0
+        own = (p.written for p in self.all if p.host == self.head.host)
+        return max(0.0, max(own) - self.head.started)
+
+
+def read_progress(path: Path, is_listed: bool = False) -> Progress:
     """Raises Error if the file is missing or is not what it should be."""
-    return read_document(path, "tells no progress", FORMAT, lambda said: _build(path, said))
+    return read_document(
+        path, "tells no progress", FORMAT, lambda said: _build(path, said), is_listed=is_listed
+    )
 
 
 def _build(path: Path, said: dict[str, Any]) -> Progress:
@@ -134,8 +161,12 @@ def _build(path: Path, said: dict[str, Any]) -> Progress:
         pid_started=int(said["pid_started"]),
         pid_namespace=int(said["pid_namespace"]),
         host=str(said["host"]),
+        boot=str(said["boot"]),
+        batch_job=known(_batch_job, said["batch_job"]),
         started=_seconds(said["started"]),
         written=_seconds(said["written"]),
+        changed=_seconds(said["changed"]),
+        heartbeat_seconds=_heartbeat(said["heartbeat_seconds"]),
         simulation_ranks=known(int, said["ranks"]["simulation"]),
         sidecar_ranks=known(int, said["ranks"]["sidecar"]),
         step=known(int, said["step"]),
@@ -165,6 +196,16 @@ def _seconds(said: Any) -> float:
     return float(said)
 
 
+def _heartbeat(said: Any) -> float:
+    if not 0 < (seconds := float(said)) < 1e8:
+        raise ValueError(f"no heartbeat: {seconds} s")
+    return seconds
+
+
+def _batch_job(said: dict[str, Any]) -> BatchJob:
+    return BatchJob(str(said["system"]), str(said["id"]), known(str, said["nodes"]))
+
+
 def _work(said: dict[str, Any]) -> Work:
     return Work(str(said["analysis"]), int(said["step"]), float(said["since"]))
 
@@ -189,9 +230,9 @@ def read_parts(folder: Path) -> Parts:
 
     Files of earlier runs in the same folder are ignored. Raises Error if a file is broken.
     """
-    found = [read_progress(path) for path in sorted(folder.glob("progress*.json"))]
+    found = [read_progress(path, is_listed=True) for path in sorted(folder.glob("progress*.json"))]
     leader = next((p for p in found if p.role == "simulation"), None)
-    if leader is None:
+    if leader is None:  # the clocks of two sidecar jobs of different runs may differ
         leader = max(found, key=lambda p: p.started, default=None)
     mine = [p for p in found if leader is not None and p.id == leader.id]
     return Parts(
@@ -199,81 +240,3 @@ def read_parts(folder: Path) -> Parts:
         sidecars=next((p for p in mine if p.role == "sidecars"), None),
         attached_jobs=tuple(p for p in mine if p.role == "attached_job"),
     )
-
-
-def process_start(pid: int) -> int | None:
-    """When a process started, in clock ticks since boot; None if it does not live.
-
-    Raises OSError if that cannot be learned: `/proc` may hide processes of other users.
-    """
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        try:
-            os.kill(pid, 0)
-        except (ProcessLookupError, OverflowError):
-            return None
-        except OSError:
-            pass
-        raise
-    after_name = text.rpartition(")")[2].split()
-    return None if not after_name or after_name[0] in "ZX" else int(after_name[19])
-
-
-def pid_namespace() -> int:
-    """Which numbers processes have for this one: containers may have their own. 0 if unknown."""
-    try:
-        return os.stat("/proc/self/ns/pid").st_ino
-    except OSError:
-        return 0
-
-
-def state_of(progress: Progress) -> State:
-    """The state of the writer. A process on another node, or in a container with process numbers of
-    its own, cannot be checked from here, so its file is trusted.
-    """
-    said = State(progress.said)
-    here = (socket.gethostname(), pid_namespace())
-    if said is not State.RUNNING or (progress.host, progress.pid_namespace) != here:
-        return said
-    try:
-        started = process_start(progress.pid)
-    except OSError:
-        return said
-    same = started == progress.pid_started or (started is not None and progress.pid_started < 0)
-    return State.RUNNING if same else State.GONE
-
-
-def find_runs(name: str | None = None) -> list[Path]:
-    """Output folders of runs on this node, of all or of the ones with that name or id.
-
-    The rank that writes progress holds the folder open, so no list can be out of date.
-    """
-    found = {folder for folder, progress in _written() if name in (None, progress.run, progress.id)}
-    return sorted(found)
-
-
-def _written() -> Iterator[tuple[Path, Progress]]:
-    for process in Path("/proc").iterdir():
-        if process.name.isdigit():
-            for folder in _folders_held_by(process):
-                try:
-                    progress = read_progress(folder / _SIMULATION)
-                except Error:
-                    continue
-                if progress.pid == int(process.name) and state_of(progress) is State.RUNNING:
-                    yield folder, progress
-
-
-def _folders_held_by(process: Path) -> Iterator[Path]:
-    try:
-        links = list((process / "fd").iterdir())
-    except OSError:  # of another user, or it has just ended
-        return
-    for link in links:
-        try:
-            target = os.readlink(link)
-        except OSError:
-            continue
-        if target.startswith("/") and (Path(target) / _SIMULATION).is_file():
-            yield Path(target)

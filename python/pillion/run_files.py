@@ -11,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
+from pillion import shared_files
 from pillion.errors import Error
 from pillion.tables import entry_of_head
 
@@ -59,12 +60,14 @@ def read_document(
     expected: str,
     build: Callable[[dict[str, Any]], Made],
     missing: str = "",
+    is_listed: bool = False,
 ) -> Made:
     """Builds a value from a JSON file whose entry `pillion` is `expected`. Raises Error if the file
-    is not there, with the advice `missing`, or if it is of another kind, with the text `wrong`.
+    is not there, with the advice `missing`, or if it is of another kind, with the text `wrong`. One
+    that `is_listed` in its folder is looked for again.
     """
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(shared_files.read_text(path, is_listed=is_listed))
     except OSError as error:
         if missing and isinstance(error, FileNotFoundError):
             raise Error(f"there is no {path}: {missing}") from None
@@ -98,6 +101,12 @@ class Owner:
         """Whether a product of this run id is the run's; one that names no run may be."""
         return not run or run == self.id or run in self.continues
 
+    def is_after(self, other: "Owner") -> bool:
+        """By what they continue; else by their starts, on clocks that may be of two machines."""
+        if self.id in other.continues or other.id in self.continues:
+            return other.id in self.continues
+        return self.started > other.started
+
 
 def owner_of(folder: Path) -> Owner | None:
     """None if nothing in the folder names a run."""
@@ -105,8 +114,16 @@ def owner_of(folder: Path) -> Owner | None:
     found = [marked, _of_report(folder / "report.json"), _of_progress(folder / "progress.json")]
     known = [owner for owner in found if owner is not None and owner.id]
     # The marker knows more; a run's own files may be a moment younger.
-    newest = max(known, key=lambda owner: owner.started, default=None)
+    left = [one for one in known if not any(one.id in other.continues for other in known)]
+    newest = max(left, key=lambda owner: owner.started, default=None)
     return marked if newest and marked and marked.id == newest.id else newest
+
+
+def ids_in(folder: Path) -> frozenset[str]:
+    """Ids of the runs that the files of an output folder name."""
+    said = (_of_report(folder / "report.json"), _of_progress(folder / "progress.json"))
+    owners = (_marked(folder / MARKER), *said)
+    return frozenset(owner.id for owner in owners if owner is not None and owner.id)
 
 
 def folders_of(folder: Path) -> frozenset[str]:
@@ -122,7 +139,7 @@ def run_of_table(path: Path) -> str:
 
 def _marked(path: Path) -> Owner | None:
     try:
-        lines = path.read_text(encoding="utf-8").split("\n")[:-1]
+        lines = shared_files.read_text(path).split("\n")[:-1]
     except (OSError, UnicodeDecodeError):
         return None
     said: dict[str, list[str]] = {}
@@ -132,7 +149,7 @@ def _marked(path: Path) -> Owner | None:
             said.setdefault(key, []).append(value)
     if said.get("pillion") != ["run 1"] or "id" not in said:
         return None
-    started = _seconds(said.get("started", [""])[0])
+    started = instant(said.get("started", [""])[0])
     folders = frozenset(said.get("folder", []))
     return Owner(said["id"][0], tuple(said.get("continues", [])), started, folders)
 
@@ -141,7 +158,7 @@ def _of_report(path: Path) -> Owner | None:
     run = _json(path).get("run")
     if not isinstance(run, dict):
         return None
-    return _named(run, _seconds(str(run.get("started"))))
+    return _named(run, instant(str(run.get("started"))))
 
 
 def _of_progress(path: Path) -> Owner | None:
@@ -158,13 +175,14 @@ def _named(said: dict[str, Any], started: float) -> Owner:
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(shared_files.read_text(path))
     except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 
 
-def _seconds(text: str) -> float:
+def instant(text: str) -> float:
+    """Seconds since 1970 of a date and time as reports have it; 0 for another text."""
     try:
         return datetime.fromisoformat(text).timestamp()
     except ValueError:

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import yaml
 
+from pillion import shared_files
 from pillion.errors import Error
 from pillion.yaml_text import ProductLoader
 
@@ -152,8 +153,7 @@ def entry_of_head(path: Path, name: str) -> str | None:
     if the head lacks it. Raises Error if there is no such file.
     """
     try:
-        with path.open("rb") as file:
-            head = file.read(HEAD_BYTES).decode("utf-8", "replace")
+        head = shared_files.read_bytes(path, HEAD_BYTES).decode("utf-8", "replace")
     except OSError as error:
         raise Error(f"cannot read {path}: {error.strerror}") from error
     found = re.search(rf"^# {name}: (.*)$", head, re.MULTILINE)
@@ -176,7 +176,7 @@ def read_head(path: Path) -> Head:
 def _read_lines(path: Path) -> tuple[list[str], int]:
     """All lines, and how many of them are the head."""
     try:
-        lines = path.read_text(encoding="utf-8").split("\n")
+        lines = shared_files.read_text(path).split("\n")
     except OSError as error:
         raise Error(f"cannot read {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:

@@ -19,6 +19,13 @@
 #include "base/default_environment.hpp"
 
 namespace pillion::base {
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
 namespace {
 
 /// The environment without what MPI libraries and launchers say to ranks.

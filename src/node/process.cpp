@@ -17,6 +17,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "base/process.hpp"
 
 namespace pillion::node {
 namespace {
@@ -122,6 +123,13 @@ Token this_process_if_known() noexcept {
   }
 }
 
+std::string boot_id() {
+  int error = 0;
+  std::string text = read_entry("/proc/sys/kernel/random/boot_id", error);
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
 uint64_t pid_namespace() {
   int error = 0;
   return namespace_of("/proc/self", error);
@@ -164,8 +172,8 @@ void expect_same_namespace(Token process) {
   if (process == this_process()) return;
   const int number = number_of(process);
   const auto refuse = [&](const std::string& why) {
-    base::fail(ErrorCode::State, "process {} is not shown to be a neighbour: {}; {}", number, why,
-               container_remedy);
+    base::fail(ErrorCode::State, "process {} is not shown to be a neighbour on node {}: {}; {}",
+               number, base::host_name(), why, container_remedy);
   };
   int error = 0;
   const uint64_t mine = namespace_of("/proc/self", error);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace pillion::node {
 
@@ -28,6 +29,9 @@ Token this_process_if_known() noexcept;
 int number_of(Token process);
 /// Its start time in clock ticks since boot, as /proc/NUMBER/stat has it; negative if unknown.
 int64_t start_of(Token process);
+/// Identifies the machine and its last start; "" if it is not known. Names of hosts and numbers of
+/// namespaces may be the same on two machines; this is not.
+std::string boot_id();
 /// The PID namespace of this process, which no other of the machine has; 0 if it is not known.
 uint64_t pid_namespace();
 /// Whether that is not the machine's own, as in many containers.

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/process.hpp"
 #include "base/text.hpp"
 #include "node/shared_file.hpp"
 
@@ -154,23 +155,24 @@ void check_shared_room(size_t bytes) {
   const auto kept = static_cast<size_t>(status.f_blocks) * status.f_frsize / 16;
   if (bytes + kept > left)
     base::fail(ErrorCode::File,
-               "{} of shared memory cannot be had: {} has {} left, which others need",
-               base::format_bytes(static_cast<int64_t>(bytes)), memory_folder,
+               "{} of shared memory cannot be had: {} of node {} has {} left, which others need",
+               base::format_bytes(static_cast<int64_t>(bytes)), memory_folder, base::host_name(),
                base::format_bytes(static_cast<int64_t>(left)));
 }
 
 void check_room(const Room& room, int64_t wanted, const std::string& purpose) {
   if (wanted > room.shared_memory)
     base::fail(ErrorCode::Configuration,
-               "{} of shared memory are needed for {}, but {} has only {} left; ask for less under "
-               "'sidecars: {{memory: ...}}', or have {} made larger",
-               base::format_bytes(wanted), purpose, memory_folder,
+               "{} of shared memory are needed for {}, but {} of node {} has only {} left; ask for "
+               "less under 'sidecars: {{memory: ...}}', or have {} made larger",
+               base::format_bytes(wanted), purpose, memory_folder, base::host_name(),
                base::format_bytes(room.shared_memory), memory_folder);
   if (wanted > room.memory)
     base::fail(ErrorCode::Configuration,
-               "{} of memory are needed for {}, but this node or job has only {} left; ask for "
-               "less under 'sidecars: {{memory: ...}}'",
-               base::format_bytes(wanted), purpose, base::format_bytes(room.memory));
+               "{} of memory are needed for {}, but node {}, or this job there, has only {} left; "
+               "ask for less under 'sidecars: {{memory: ...}}'",
+               base::format_bytes(wanted), purpose, base::host_name(),
+               base::format_bytes(room.memory));
 }
 
 }  // namespace pillion::node

@@ -16,6 +16,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/process.hpp"
 #include "base/text.hpp"
 #include "node/room.hpp"
 
@@ -89,15 +90,16 @@ SharedFile SharedFile::make(const std::string& folder, size_t size) {
   const uint64_t nonce = new_nonce();
   SharedFile file(open_without_name(folder, nonce));
   if (file.descriptor_ < 0)
-    base::fail(ErrorCode::File, "no file for shared memory can be made in {}: {}", folder,
-               std::strerror(errno));
+    base::fail(ErrorCode::File, "no file for shared memory can be made in {} of node {}: {}",
+               folder, base::host_name(), std::strerror(errno));
   // Whatever mask the program has, others of its user must be able to open it.
   (void)fchmod(file.descriptor_, 0600);
   size = std::max(size, head);
   if (ftruncate(file.descriptor_, static_cast<off_t>(size)) != 0 ||
       write(file.descriptor_, &nonce, sizeof nonce) != sizeof nonce)
-    base::fail(ErrorCode::File, "a file of {} cannot be made in {}: {}",
-               base::format_bytes(static_cast<int64_t>(size)), folder, std::strerror(errno));
+    base::fail(ErrorCode::File, "a file of {} cannot be made in {} of node {}: {}",
+               base::format_bytes(static_cast<int64_t>(size)), folder, base::host_name(),
+               std::strerror(errno));
   file.nonce_ = nonce;
   return file;
 }
@@ -117,15 +119,16 @@ SharedFile SharedFile::open(const FileAddress& address, Access access) {
   const int number = number_of(address.process);
   SharedFile file(open_through(number, address.descriptor, access));
   if (file.descriptor_ < 0)
-    base::fail(ErrorCode::File, "the shared memory of process {} cannot be opened: {}; {}", number,
-               std::strerror(errno), container_remedy);
+    base::fail(ErrorCode::File,
+               "the shared memory of process {} on node {} cannot be opened: {}; {}", number,
+               base::host_name(), std::strerror(errno), container_remedy);
   uint64_t found = 0;
   if (!file.read(0, &found, sizeof found) || found != address.nonce || found == 0)
     base::fail(
         ErrorCode::File,
-        "the shared memory of process {} is not what it has as open file {} here, so another "
+        "the shared memory of process {} is not what it has as open file {} on node {}, so another "
         "process has its number; {}",
-        number, address.descriptor, container_remedy);
+        number, address.descriptor, base::host_name(), container_remedy);
   return file;
 }
 
@@ -143,9 +146,9 @@ void SharedFile::reserve(size_t offset, size_t size) const {
   while (result != 0 && errno == EINTR);
   if (result == 0) return;
   const std::string reason = std::strerror(errno);  // find_room() overwrites errno
-  base::fail(ErrorCode::File, "{} of shared memory cannot be had: {}; {} are left in {}",
+  base::fail(ErrorCode::File, "{} of shared memory cannot be had: {}; {} are left in {} of node {}",
              base::format_bytes(static_cast<int64_t>(size)), reason,
-             base::format_bytes(find_room().shared_memory), memory_folder);
+             base::format_bytes(find_room().shared_memory), memory_folder, base::host_name());
 }
 
 namespace {

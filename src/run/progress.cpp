@@ -17,6 +17,7 @@
 #include "base/default_environment.hpp"
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "base/process.hpp"
 #include "node/process.hpp"
 #include "products/whole_file.hpp"
 
@@ -55,6 +56,11 @@ Json known(Number value) {
 /// Seconds since 1970, to the millisecond.
 double moment(double seconds) { return std::round(seconds * 1000) / 1000; }
 
+Json json_of(const BatchJob& job) {
+  if (job.id.empty()) return {};
+  return {{"system", job.system}, {"id", job.id}, {"nodes", text_or_null(job.nodes)}};
+}
+
 void add_head(Json& out, const Snapshot& s, const LiveState& now) {
   out["pillion"] = "progress 1";
   out["version"] = PILLION_VERSION;
@@ -69,8 +75,12 @@ void add_head(Json& out, const Snapshot& s, const LiveState& now) {
   out["pid_started"] = s.process_start;
   out["pid_namespace"] = s.pid_namespace;
   out["host"] = s.host;
+  out["boot"] = s.boot;
+  out["batch_job"] = json_of(s.batch_job);
   out["started"] = moment(s.started);
   out["written"] = moment(now.written);
+  out["changed"] = moment(now.changed);
+  out["heartbeat_seconds"] = s.heartbeat;
   out["ranks"] = {{"simulation", known(s.simulation_ranks)}, {"sidecar", known(s.sidecar_ranks)}};
 }
 
@@ -156,12 +166,34 @@ double progress_period(const char* text) {
   return period == 0 ? 0 : std::clamp(period, least, most);
 }
 
+double heartbeat_of(double period) { return 4 * period; }
+
+BatchJob batch_job_of(const std::function<const char*(const char*)>& environment) {
+  struct System {
+    const char *name, *id, *nodes;
+  };
+  constexpr std::array systems{System{"slurm", "SLURM_JOB_ID", "SLURM_JOB_NODELIST"},
+                               System{"pbs", "PBS_JOBID", ""}, System{"lsf", "LSB_JOBID", ""}};
+  constexpr size_t longest = 1000;  // characters; the file is written often
+  const auto text = [&](const char* name) {
+    const char* value = *name == '\0' ? nullptr : environment(name);
+    return std::string(value == nullptr ? "" : value);
+  };
+  for (const auto& system : systems)
+    if (const std::string id = text(system.id); !id.empty()) {
+      const std::string nodes = text(system.nodes);
+      return {system.name, id, nodes.size() > longest ? "" : nodes};
+    }
+  return {};
+}
+
 namespace {
 
-Snapshot signed_by_this_process(Snapshot snapshot) {
-  std::array<char, 256> host{};
-  gethostname(host.data(), host.size() - 1);
-  snapshot.host = host.data();
+Snapshot signed_by_this_process(Snapshot snapshot, double period) {
+  snapshot.host = base::host_name();
+  snapshot.boot = node::boot_id();
+  snapshot.batch_job = batch_job_of(std::getenv);
+  snapshot.heartbeat = heartbeat_of(period);
   snapshot.process = getpid();
   snapshot.pid_namespace = static_cast<int64_t>(node::pid_namespace());
   snapshot.process_start = node::start_of(node::this_process_if_known());
@@ -175,7 +207,7 @@ ProgressFile::ProgressFile(const std::filesystem::path& folder, Snapshot first,
     : path_(std::filesystem::absolute(folder) / progress_name(first)),
       mark_(mark),
       period_(period),
-      snapshot_(signed_by_this_process(std::move(first))) {
+      snapshot_(signed_by_this_process(std::move(first), period)) {
   const auto parent = path_.parent_path();
   try {
     thread_ = base::start_thread([this] { live(); });  // nothing below may throw while it runs
@@ -217,28 +249,39 @@ std::string ProgressFile::trouble() {
   return std::exchange(trouble_, {});
 }
 
-// Without memory progress ends; the simulation continues.
-void ProgressFile::live() try {
+// Without memory the file is as old as it is, until there is some again. The thread stays: a run
+// whose file is never written again is taken for dead on other machines.
+void ProgressFile::live() {
   std::unique_lock lock(mutex_);
+  const auto attempt = [&] {
+    (void)base::guard([&] { write_news(lock); });
+    if (!lock.owns_lock()) lock.lock();
+  };
   while (!ended_) {
-    write_news(lock);
+    attempt();
     wake_.wait_for(lock, period_, [this] { return ended_; });
   }
-  write_news(lock);
-} catch (const std::exception&) {}
+  attempt();
+}
 
 void ProgressFile::write_news(std::unique_lock<std::mutex>& lock) {
   auto place = ended_ ? last_place_ : mark_.get();
   if (!place) place = instant_.place;
   const bool waiting = !ended_ && mark_.is_waiting();
-  if (version_ == written_version_ && place == instant_.place && waiting == instant_.waiting)
-    return;
+  const bool is_new =
+      version_ != written_version_ || place != instant_.place || waiting != instant_.waiting;
+  const double now = base::monotonic_seconds();
+  // Without news it is a heartbeat, for readers on other machines, who see no process.
+  if (!is_new && now < beaten_ + written_.heartbeat) return;
   written_ = snapshot_;
   written_version_ = version_;
   lock.unlock();
-  if (place) pace_.note(base::monotonic_seconds(), place->step);
+  if (place) pace_.note(now, place->step);
   const bool simulates = written_.role == "simulation";
-  instant_ = {place, waiting, simulates ? pace_.per_second() : -1, base::calendar_seconds()};
+  const double calendar = base::calendar_seconds();
+  instant_ = {place, waiting, simulates ? pace_.per_second() : -1, calendar,
+              is_new ? calendar : instant_.changed};
+  beaten_ = now;
   std::string trouble;
   try {
     products::write_whole(path_, format_progress(written_, instant_), false);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <filesystem>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -86,6 +87,13 @@ struct CurrentWork {
   double since = 0;  ///< calendar seconds
 };
 
+/// The batch job of this process, as the batch system says in the environment; empty outside of
+/// one. `nodes` in the batch system's own notation, such as "n[0-3]", if it is short.
+struct BatchJob {
+  std::string system, id, nodes;
+};
+BatchJob batch_job_of(const std::function<const char*(const char*)>& environment);
+
 /// What one rank can say of its side of a run. Unknown numbers are negative.
 struct Snapshot {
   // The rank that reports.
@@ -96,7 +104,10 @@ struct Snapshot {
   int64_t process = 0;
   int64_t process_start = 0;  ///< clock ticks since boot
   int64_t pid_namespace = 0;  ///< in which `process` is its number; 0 if it is not known
-  double started = 0;         ///< calendar seconds
+  std::string boot;           ///< of the machine, as node::boot_id() has it
+  BatchJob batch_job;
+  double heartbeat = 0;  ///< seconds; see heartbeat_of()
+  double started = 0;    ///< calendar seconds
   int64_t simulation_ranks = -1, sidecar_ranks = -1;
   // How it goes.
   Phase phase = Phase::Running;
@@ -129,6 +140,7 @@ struct LiveState {
   bool waiting = false;
   double steps_per_second = -1;
   double written = 0;  ///< calendar seconds
+  double changed = 0;  ///< the same, when something was new last
 };
 
 std::string format_progress(const Snapshot& snapshot, const LiveState& instant);
@@ -138,6 +150,8 @@ std::string progress_name(const Snapshot& snapshot);
 
 /// Seconds between two writings, given what the environment says (null: nothing); 0 is never.
 double progress_period(const char* text);
+/// Seconds after which progress is written again, also if nothing is new.
+double heartbeat_of(double period);
 
 // Keeps a file with the progress of a run. A thread of its own writes it, so that a slow file
 // system delays no rank; it makes no MPI call, takes no signal, and sleeps nearly all the time. The
@@ -145,8 +159,9 @@ double progress_period(const char* text);
 
 class ProgressFile {
  public:
-  /// Starts to write below `folder`, every `period` seconds if there is something new; the rest of
-  /// who writes is found out here. Throws std::system_error if there can be no thread.
+  /// Starts to write below `folder`, every `period` seconds if there is something new, and every
+  /// heartbeat; the rest of who writes is found out here. Throws std::system_error if there can be
+  /// no thread.
   ProgressFile(const std::filesystem::path& folder, Snapshot first, const StepPosition& mark,
                double period);
   ProgressFile(const ProgressFile&) = delete;
@@ -190,6 +205,7 @@ class ProgressFile {
   Snapshot written_;
   uint64_t written_version_ = 0;
   LiveState instant_;
+  double beaten_ = 0;  ///< monotonic seconds of the last writing
   StepRate pace_;
   std::thread thread_;
 };

@@ -18,7 +18,9 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/folder.hpp"
+#include "base/process.hpp"
 #include "products/whole_file.hpp"
+#include "run/liveness.hpp"
 #include "run/run_marker.hpp"
 
 namespace pillion::run {
@@ -26,12 +28,6 @@ namespace pillion::run {
 namespace fs = std::filesystem;
 
 namespace {
-
-std::string this_host() {
-  std::array<char, 256> name{};
-  gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
 
 /// As people would call it from where the program runs.
 std::string called(const fs::path& path) {
@@ -84,15 +80,11 @@ void write_all(int file, std::string text, const fs::path& folder) {
                std::strerror(errno));
 }
 
-enum class Liveness { Active, Ended, Unknown };
-
-/// Whether a run has ended, as far as its marker and its process say. A process of another host, or
-/// of a container with numbers of its own, cannot be looked at.
-Liveness liveness_of(const RunMarker& mark) {
-  if (!mark.ended.empty()) return Liveness::Ended;
-  if (mark.process == 0 || mark.host != this_host() || mark.pid_namespace != node::pid_namespace())
-    return Liveness::Unknown;
-  return node::is_alive(mark.process) ? Liveness::Active : Liveness::Ended;
+/// Whether a run that is not known to hold the marker writes in the folder. Locks of some file
+/// systems are seen on one machine only, so a marker that is free says nothing of another machine.
+bool is_active(const fs::path& folder, Liveness liveness, bool has_locks) {
+  if (liveness == Liveness::Unknown) return has_heartbeat(folder);
+  return liveness == Liveness::Active && !has_locks;
 }
 
 }  // namespace
@@ -101,9 +93,10 @@ FolderState look_at_folder(const fs::path& folder) {
   const int file = open((folder / marker_name).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   if (file < 0) return folder_state(folder, {});
   auto state = folder_state(folder, read_all(file));
-  state.is_live =
-      is_locked(file).value_or(state.mark && liveness_of(*state.mark) == Liveness::Active);
+  const auto locked = is_locked(file);
   close(file);
+  const auto liveness = state.mark ? liveness_of(*state.mark) : Liveness::Ended;
+  state.is_live = locked.value_or(false) || is_active(folder, liveness, locked.has_value());
   return state;
 }
 
@@ -308,7 +301,7 @@ RunFolder RunFolder::take(const FolderClaim& claim) {
   const auto lock = try_lock(out.marker_, F_WRLCK);
   const auto state = folder_state(claim.folder, read_all(out.marker_));
   const auto earlier = state.mark ? liveness_of(*state.mark) : Liveness::Ended;
-  if (lock == Lock::Held || (lock == Lock::Unsupported && earlier == Liveness::Active))
+  if (lock == Lock::Held || is_active(claim.folder, earlier, lock == Lock::Taken))
     refuse_live(claim.folder, state.mark);
   if (lock == Lock::Unsupported)
     out.warnings_.push_back(fmt::format(
@@ -355,12 +348,13 @@ RunFolder RunFolder::take(const FolderClaim& claim) {
     if (lock == Lock::Taken) remove_leftovers(claim.folder / analysis, is_unfinished_product);
   const RunMarker mark{.id = id_of(claim.run),
                        .continues = out.continued_,
-                       .host = this_host(),
+                       .host = base::host_name(),
                        .started = base::format_utc(base::calendar_seconds()),
                        .ended = {},
                        .process = node::this_process_if_known(),
                        .pid_namespace = node::pid_namespace(),
-                       .folders = out.own_folders(claim.folder, claim.analyses, known)};
+                       .folders = out.own_folders(claim.folder, claim.analyses, known),
+                       .boot = node::boot_id()};
   write_all(out.marker_, format_mark(mark), claim.folder);
   // Others may join now, and none may take it.
   (void)try_lock(out.marker_, F_RDLCK);

@@ -31,8 +31,8 @@ std::string format_mark(const RunMarker& mark) {
       "id: {}\n",
       head, mark.id);
   for (const auto& id : mark.continues) text += fmt::format("continues: {}\n", id);
-  text += fmt::format("host: {}\nprocess: {}\npid_namespace: {}\nstarted: {}\n", mark.host,
-                      mark.process, mark.pid_namespace, mark.started);
+  text += fmt::format("host: {}\nboot: {}\nprocess: {}\npid_namespace: {}\nstarted: {}\n",
+                      mark.host, mark.boot, mark.process, mark.pid_namespace, mark.started);
   for (const auto& folder : mark.folders) text += fmt::format("folder: {}\n", folder);
   if (!mark.ended.empty()) text += fmt::format("ended: {}\n", mark.ended);
   return text;
@@ -51,6 +51,7 @@ std::optional<RunMarker> parse_mark(const std::string& text) {
     if (key == "id") mark.id = value;
     else if (key == "continues") mark.continues.push_back(value);
     else if (key == "host") mark.host = value;
+    else if (key == "boot") mark.boot = value;
     else if (key == "process") mark.process = std::strtoull(value.c_str(), nullptr, 10);
     else if (key == "pid_namespace") mark.pid_namespace = std::strtoull(value.c_str(), nullptr, 10);
     else if (key == "started") mark.started = value;

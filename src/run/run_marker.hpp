@@ -26,6 +26,7 @@ struct RunMarker {
   node::Token process = 0;             ///< 0 if it is not known
   uint64_t pid_namespace = 0;        ///< in which the process has that number; 0 if it is not known
   std::vector<std::string> folders;  ///< of analyses, and of no one else
+  std::string boot;                  ///< of the machine, as node::boot_id() has it
 };
 
 std::string format_mark(const RunMarker& mark);

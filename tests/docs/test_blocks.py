@@ -75,7 +75,11 @@ def typed_of(page):
     return [block for block in found if not SOMEWHERE & set(block.said)]
 
 
-TYPED = [pytest.param(p, id=f"{p.parent.name}/{p.stem}") for p in PAGES if typed_of(p)]
+TYPED = [
+    pytest.param(p, id=f"{p.parent.name}/{p.stem}")
+    for p in PAGES
+    if typed_of(p) and scene_of(p) != "slurm"  # which tests/cluster types
+]
 
 
 @pytest.mark.parametrize("page", TYPED)

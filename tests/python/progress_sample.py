@@ -3,10 +3,9 @@
 
 import json
 import os
-import socket
 from pathlib import Path
 
-from pillion.progress import pid_namespace, process_start
+from pillion.liveness import process_start, this_machine
 
 
 def analysis(name="decay", placement="sidecar", **changes) -> dict:
@@ -44,10 +43,14 @@ def progress(role="simulation", analyses=None, **changes) -> dict:
         "failure": None,
         "pid": os.getpid(),
         "pid_started": process_start(os.getpid()),
-        "pid_namespace": pid_namespace(),
-        "host": socket.gethostname(),
+        "pid_namespace": this_machine().pid_namespace,
+        "host": this_machine().host,
+        "boot": this_machine().boot,
+        "batch_job": None,
         "started": 1000.0,
         "written": 1010.0,
+        "changed": 1010.0,
+        "heartbeat_seconds": 2.0,
         "ranks": {"simulation": 4, "sidecar": 1},
         "step": 50,
         "time": 2.5,

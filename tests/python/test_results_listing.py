@@ -9,14 +9,17 @@ import os
 import sys
 import threading
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 import limits
 import numpy as np
 import pillion
 import pytest
+from pillion import liveness
+from pillion.datasets import listing
 from pillion.errors import Error
-from pillion.progress import pid_namespace
+from pillion.liveness import this_machine
 from results_sample import profile, put, things
 from sample import add_attached_job, make_sample
 from test_results_fields import put_hdf5, put_raw
@@ -120,12 +123,14 @@ def test_what_a_run_adds_is_seen(tmp_path):
 
 def test_folders_are_listed_again_only_if_they_have_changed(tmp_path, monkeypatch):
     put(tmp_path, "a/profile", profile(0), step=0)
-    long_ago = time.time() - 60
-    os.utime(tmp_path / "a", (long_ago, long_ago))
-    os.utime(tmp_path, (long_ago, long_ago))
+    now = [100.0]
+    monkeypatch.setattr(listing, "monotonic", lambda: now[0])
     listed, scandir = [], os.scandir
     monkeypatch.setattr(os, "scandir", lambda p: listed.append(Path(p)) or scandir(p))
     results = pillion.results(tmp_path)
+    assert list(results) == ["a/profile"]
+    now[0] += 3  # the last time that it is listed: the time of change has stood for seconds
+    listed.clear()
     assert all(list(results) == ["a/profile"] for _ in range(3))
     assert listed == [tmp_path, tmp_path / "a"]
     put(tmp_path, "a/more", profile(0))
@@ -135,12 +140,16 @@ def test_folders_are_listed_again_only_if_they_have_changed(tmp_path, monkeypatc
     assert len(results.refresh()) == 2 and listed == [tmp_path, tmp_path / "a"]
 
 
-def test_what_comes_within_one_tick_of_the_clock(tmp_path):
-    """A folder's time of change may be the same before and after, if it was just now."""
+@pytest.mark.parametrize("ahead", [0, -3600, 3600])
+def test_what_comes_within_one_tick_of_the_clock(tmp_path, ahead):
+    """A folder's time of change may be the same before and after, if it was just now; by whatever
+    clock the file system has.
+    """
     put(tmp_path, "a/profile", profile(0), step=0)
+    stamp = (tmp_path / "a").stat().st_mtime_ns + ahead * 10**9
+    os.utime(tmp_path / "a", ns=(stamp, stamp))
     results = pillion.results(tmp_path)
     assert list(results) == ["a/profile"]
-    stamp = (tmp_path / "a").stat().st_mtime_ns
     put(tmp_path, "a/more", profile(0))
     os.utime(tmp_path / "a", ns=(stamp, stamp))
     assert list(results) == ["a/more", "a/profile"]
@@ -207,6 +216,18 @@ def test_what_an_earlier_run_has_left(tmp_path):
     assert "2 h ago, before this run" in repr(results)
 
 
+@pytest.mark.parametrize("ahead", [-7200, 7200])
+def test_what_a_run_with_another_clock_has_made_is_its_own(tmp_path, ahead):
+    """Times of change are the file system's; the start of the run is on the clock of its node."""
+    results = overview_sample(tmp_path)
+    there = ahead + tmp_path.stat().st_mtime
+    progress(tmp_path, "ended", started=there - 60, written=there)
+    assert "before this run" not in repr(results)
+    long_ago = time.time() - 3600
+    os.utime(tmp_path / "motion/msd.csv", (long_ago, long_ago))
+    assert repr(results).count("before this run") == 1
+
+
 def test_the_overview_in_a_notebook(tmp_path):
     page = overview_sample(tmp_path)._repr_html_()
     assert page.count("<tr") == 1 + 8
@@ -233,12 +254,13 @@ def test_nothing_heavy_is_imported_before_it_is_used(tmp_path):
     assert "xarray" in done.stdout
 
 
-def progress(folder, state, pid=None, role="simulation", started=1.0):
+def progress(folder, state, pid=None, role="simulation", started=1.0, written=None, **changes):
     """What a run says of itself, as far as it matters here."""
     said = {"pillion": "progress 1", "role": role, "attached_job": None, "run": "r", "id": "1"}
-    said |= {"state": state, "failure": None, "host": os.uname().nodename, "started": started}
-    said |= {"pid": pid or os.getpid(), "pid_started": -1, "written": time.time(), "step": 40}
-    said |= {"pid_namespace": pid_namespace()}
+    said |= {"state": state, "failure": None, "started": started, "step": 40}
+    said |= {"pid": pid or os.getpid(), "pid_started": -1, "written": written or time.time()}
+    said |= {"changed": time.time(), "heartbeat_seconds": 2.0, "batch_job": None}
+    said |= asdict(this_machine()) | changes
     said |= {"ranks": {"simulation": 1, "sidecar": 1}, "time": 4.0, "time_units": "s"}
     said |= {"steps_per_second": 3.0, "waiting": False, "working": None, "publications": 4}
     said |= {"skipped": 0, "behind": 0, "restarts": 0, "warnings": [], "analyses": []}
@@ -263,6 +285,23 @@ def test_progress(tmp_path):
     assert done.returncode == 0
     progress(tmp_path, "running", pid=2**22 - 1)
     assert results.has_ended and "ended without a word" in repr(results)
+
+
+def test_progress_of_a_run_on_another_node(tmp_path, monkeypatch):
+    """It ends without a word, and is known to have ended when its file has not changed for long."""
+    now = [0.0]
+    eye = liveness.Observer(lambda: now[0], lambda s: now.__setitem__(0, now[0] + s))
+    monkeypatch.setattr(liveness, "observer", eye)
+    progress(tmp_path, "running", host="n0", written=500.0)
+    results = pillion.results(tmp_path)
+    assert "no sign of life yet, step 40" in repr(results) and now[0] == 0
+    progress(tmp_path, "running", host="n0", written=502.0)
+    assert not results.has_ended and now[0] == 0
+    assert "the run is active, step 40" in repr(results)
+    now[0] += 16
+    assert results.has_ended and now[0] == 16
+    assert "ended without a word" in repr(results)
+    assert list(results.follow("a/profile")) == []
 
 
 def test_following(tmp_path):
@@ -352,6 +391,14 @@ def test_a_folder_that_is_one_runs_is_believed(tmp_path, opened):
     opened.clear()
     assert pillion.results(tmp_path)["a/profile"].sizes["step"] == 50
     assert len({path for path in opened if path.endswith(".csv")}) == 2
+
+
+def test_a_run_owns_what_it_continues_whatever_its_clock(tmp_path):
+    """It resumed on a node whose clock is behind that of the first run's."""
+    mark(tmp_path, TWO, continues=[ONE])
+    said = {"run": {"id": ONE, "continues": [], "started": "2026-11-23T09:00:00Z"}}
+    (tmp_path / "report.json").write_text(json.dumps(said))
+    assert pillion.results(tmp_path).owner.id == TWO
 
 
 @pytest.mark.parametrize("newest", ["report.json", "progress.json"])

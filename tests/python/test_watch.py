@@ -25,7 +25,7 @@ from sample import make_sample, table_text
 
 def view_of(folder: Path, states=None, now=1010.0):
     states = states or {}
-    return make_view(read_parts(folder), lambda p: states.get(p.role, State(p.said)), now)
+    return make_view(read_parts(folder), lambda p: states.get(p.role, State(p.said)), lambda _: now)
 
 
 def shown(renderable, width=80, colours=False) -> list[str]:
@@ -59,7 +59,7 @@ def test_each_side_says_what_it_knows(tmp_path):
     assert decay.products == ("decay/t.csv",) and decay.left_out == 3
     assert (here.step, here.publications, here.lag) == (50, 9, None)
     assert here.products == ("here/t.csv",)
-    assert both.disabled == "out of memory" and both.busy_since == 1007.0
+    assert both.disabled == "out of memory" and both.busy == 3.0
     assert both.simulation == 3 and both.stall == 1
     assert (view.elapsed, view.state, view.is_over) == (10.0, State.RUNNING, False)
 
@@ -101,7 +101,7 @@ def test_a_run_is_over_when_all_sides_are(tmp_path):
     write(tmp_path, sidecars(state="ended", written=1030.0))
     over = view_of(tmp_path, now=9999.0)
     assert over.is_over and over.elapsed == 30.0 and over.steps_per_second is None
-    assert make_view(read_parts(tmp_path / "nothing"), lambda _: State.ENDED, 0) is None
+    assert make_view(read_parts(tmp_path / "nothing"), lambda _: State.ENDED, lambda _: 0) is None
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,8 @@ def test_a_run_is_over_when_all_sides_are(tmp_path):
     [
         ({}, {}, "● running"),
         ({"waiting": True}, {}, "waiting for sidecars"),
-        ({"written": 900.0}, {}, "no step for 1:50"),
+        ({"changed": 900.0}, {}, "no step for 1:50"),
+        ({"written": 900.0}, {"simulation": State.SILENT}, "silent  no sign of life for 1:50"),
         ({"state": "ended"}, {}, "● ended"),
         ({"state": "failed", "failure": "no\nroom"}, {}, "no room"),
         ({}, {"simulation": State.GONE}, "● gone"),
@@ -128,7 +129,7 @@ def test_what_is_odd_is_said(tmp_path, changes, states, expected):
     write(tmp_path, progress(**changes))
     write(tmp_path, sidecars())
     view = view_of(tmp_path, states)
-    text = "\n".join(shown(draw.frame(view, [], draw.Screen(150, 40), 1010.0), 150))
+    text = "\n".join(shown(draw.frame(view, [], draw.Screen(150, 40)), 150))
     assert expected in text
 
 
@@ -150,7 +151,7 @@ def test_a_frame_fits_the_terminal(tmp_path, width, height, number):
     view = view_of(tmp_path)
     curves = [curve(f"table_{i}") for i in range(number)]
     for turn in range(3):
-        lines = shown(draw.frame(view, curves, draw.Screen(width, height), 1010.0, turn), width)
+        lines = shown(draw.frame(view, curves, draw.Screen(width, height), turn), width)
         assert max(map(cell_len, lines)) <= width
         # What must be there takes 12 lines; below that the terminal shows the first ones.
         assert len(lines) <= max(height, 12)
@@ -165,7 +166,7 @@ def test_the_most_important_columns_stay(tmp_path):
     view = view_of(tmp_path)
 
     def titles(width):
-        lines = shown(draw.frame(view, [], draw.Screen(width, 40), 1010.0), width)
+        lines = shown(draw.frame(view, [], draw.Screen(width, 40)), width)
         return next(line for line in lines if "analysis" in line)
 
     assert all(
@@ -180,7 +181,7 @@ def test_the_most_important_columns_stay(tmp_path):
 
 def test_colours_are_left_out_where_they_are_not_wanted(tmp_path):
     write(tmp_path, progress())
-    frame = draw.frame(view_of(tmp_path), [], draw.Screen(80, 24), 1010.0)
+    frame = draw.frame(view_of(tmp_path), [], draw.Screen(80, 24))
     assert any("\x1b[" in line for line in shown(frame, colours=True))
     assert not any("\x1b[" in line for line in shown(frame))
 
@@ -191,7 +192,7 @@ def test_curves_take_turns_where_not_all_fit(tmp_path):
     curves = [curve(f"table_{i}") for i in range(7)]
     seen = set()
     for turn in range(7):
-        lines = shown(draw.frame(view, curves, draw.Screen(80, 20), 1010.0, turn))
+        lines = shown(draw.frame(view, curves, draw.Screen(80, 20), turn))
         seen |= {i for i in range(7) if any(f"table_{i} " in line for line in lines)}
     assert seen == set(range(7))
 
@@ -341,5 +342,5 @@ def test_statuses():
 
 def test_analyses_that_may_move_have_a_place_too(tmp_path):
     write(tmp_path, progress(analyses=[analysis("free", "auto", last_step=50, publications=9)]))
-    frame = draw.frame(view_of(tmp_path), [], draw.Screen(100, 24), 1010.0)
+    frame = draw.frame(view_of(tmp_path), [], draw.Screen(100, 24))
     assert any("free" in line and "auto" in line for line in shown(frame, 100))

@@ -19,7 +19,8 @@ from heat_runs import (
     heat,
     run_pillion,
 )
-from pillion.progress import State, find_runs, read_parts, read_progress, state_of
+from pillion.liveness import find_runs, state_of
+from pillion.progress import State, read_parts, read_progress
 from pillion.report.run import read_run
 
 LONG = 2_000_000  # steps that no test waits for

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Commands for a run while it computes: `pillion watch` follows it in the terminal, `runs`
-lists the runs on this node, and `attach` joins one. The last two are done by the program
-pillion-attach.
+lists the runs on this node and the ways to others, and `attach` joins one. The program
+pillion-attach finds and joins runs on this node.
 """
 
 import argparse
+import subprocess
 from pathlib import Path
 
 from pillion import programs
@@ -13,7 +14,17 @@ _WATCH_EPILOG = """\
 RUN is the run's output folder, or its name if it is active on this node. The view ends with the
 run; q or Ctrl-C leave the view earlier, and the run continues.
 
-Exit status: 0 if the run is active or has ended well, 1 if it has failed or is gone."""
+The run may be on another node, if its output folder is shared. It is active as long as its files
+change, and gone if they have not changed for some seconds. The clocks of the two nodes may differ.
+
+Exit status: 0 if the run is active or has ended well, 1 if it has failed, is gone, or has shown no
+sign of life for so long."""
+
+
+_RUNS_EPILOG = """\
+Lists the runs on this node that can be attached to. It also looks for runs on other nodes that
+write to FOLDER or to folders in it, and prints their nodes and the command that attaches to them.
+If there are none, it lists the nodes of this user's Slurm jobs."""
 
 
 def _seconds(text: str) -> float:
@@ -52,11 +63,32 @@ def run_watch(arguments: argparse.Namespace) -> int:
 
 
 def add_runs(parser: argparse.ArgumentParser) -> None:
-    """There are none."""
+    parser.add_argument(
+        "folder",
+        metavar="FOLDER",
+        nargs="?",
+        type=Path,
+        default=Path(),
+        help="where to look for output folders of runs on other nodes (default: the present one)",
+    )
+    parser.epilog = _RUNS_EPILOG
 
 
-def run_runs(_: argparse.Namespace) -> int:
-    programs.become("pillion-attach", [])
+def run_runs(arguments: argparse.Namespace) -> int:
+    from pillion import whereabouts
+    from pillion.progress import State
+
+    program = str(programs.find("pillion-attach"))
+    status = subprocess.run([program], check=False).returncode
+    elsewhere = whereabouts.runs_elsewhere(arguments.folder)
+    for run in elsewhere:
+        print(f"elsewhere: {whereabouts.description(run)}")
+        if run.state is State.RUNNING:
+            print(f"  {whereabouts.way_to(run)}")
+    if not elsewhere:
+        for job in whereabouts.slurm_jobs():
+            print(f"elsewhere: {job}")
+    return status
 
 
 def add_attach(parser: argparse.ArgumentParser) -> None:

@@ -4,6 +4,7 @@
 import argparse
 import csv
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,10 +31,13 @@ def add_report(parser: argparse.ArgumentParser) -> None:
 
 
 def run_report(arguments: argparse.Namespace) -> int:
+    from pillion.liveness import settled
     from pillion.report.make import make_report
 
     if arguments.compare is not None and not arguments.compare.is_dir():
         raise Error(f"there is no folder {arguments.compare} to compare with")
+    with suppress(Error):  # which the report explains
+        settled(arguments.output, lambda text: print(f"pillion report: {text}", file=sys.stderr))
     made = make_report(arguments.output, arguments.to, arguments.compare)
     for problem in made.problems:
         print(paint.error(f"pillion: {problem}"), file=sys.stderr)

@@ -7,7 +7,6 @@ import re
 import shlex
 import subprocess
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -201,22 +200,15 @@ def _start(plan: "Plan", wanted: "Wanted", strict: bool) -> int:
     from pillion.launch.ending import ending, faults
     from pillion.launch.job import Job
     from pillion.launch.line import Follower
-    from pillion.report.run import Run, read_run
 
     width = None if sys.stderr.isatty() else 110
     console = Console(stderr=True, highlight=False, width=width)
-    since = time.time() - 0.2  # clocks of nodes differ a little
-    follower = Follower(Path(wanted.output), since)
+    follower = Follower(Path(wanted.output))
     job = Job(plan, follower)
     follower.sessions = job.sessions
     status = job.run()
     view = follower.look()
-    report: Run | None = None
-    try:
-        if (follower.folder / "report.json").stat().st_mtime >= since:
-            report = read_run(follower.folder)
-    except (OSError, Error):
-        pass
+    report = follower.report()
     console.print()
     shown = ending(report, view, follower.folder, status, job.signalled, console.width)
     console.print(shown, soft_wrap=True)

@@ -19,7 +19,8 @@ from pillion.datasets.kept import Kept, Stamp, stamp_of
 from pillion.datasets.listing import SUFFIXES, Listing, Product
 from pillion.datasets.overview import Overview, as_html, as_text, start_of, state_text
 from pillion.errors import Error
-from pillion.progress import Parts, read_parts, state_of
+from pillion.liveness import settled, state_of
+from pillion.progress import Parts, read_parts
 from pillion.report.run import Run, read_attached_jobs, read_run, with_attached_jobs
 from pillion.run_files import Owner, owner_of, run_of_table
 
@@ -154,7 +155,7 @@ class Results(Mapping[str, "Dataset"]):
         seen: Stamp | None = None
         begun = time.monotonic()
         while True:
-            ended = self.has_ended  # before the last look
+            ended = self._has_ended()  # before the last look
             stamp = self._stamp(key)
             if stamp is not None and stamp != seen:
                 whole, seen = self._settled(key, stamp)
@@ -192,7 +193,16 @@ class Results(Mapping[str, "Dataset"]):
 
     @property
     def has_ended(self) -> bool:
-        """Whether all that writes products has ended, well or not."""
+        """Whether all that writes products has ended, well or not.
+
+        On another machine than the run's, the first answer takes a heartbeat if the run is active.
+        If it was killed, the answer takes as long as a run may be without a sign of life.
+        """
+        settled(self.path)
+        return self._has_ended()
+
+    def _has_ended(self) -> bool:
+        """The same as far as it is known by now."""
         progress = self.progress
         if progress is None:
             return (self.path / "report.json").exists()
@@ -288,7 +298,7 @@ class Results(Mapping[str, "Dataset"]):
         with suppress(Error):
             started = start_of(self.progress, self.report)
         try:
-            state = state_text(self.progress, self.has_ended)
+            state = state_text(self.progress, self._has_ended())
         except Error as error:
             state = str(error)
         return Overview(self.path, self._listing.products(), self.owner, started, state)

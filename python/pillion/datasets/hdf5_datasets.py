@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import yaml
 
+from pillion import shared_files
 from pillion.datasets.lazy import Key, bounds, take
 from pillion.datasets.stored import ELEMENT, PARTICLE, Stored, StoredField, attrs_of_origin
 from pillion.errors import Error
@@ -82,7 +83,7 @@ def moments(folder: Path, name: str) -> list[Moment]:
     note = folder / NOTE
     if not note.exists():
         return [_moment(folder, name, step) for step in sorted(there)]
-    return [of for of in noted(note.read_text(encoding="ascii")) if of.step in there]
+    return [of for of in noted(shared_files.read_text(note, "ascii")) if of.step in there]
 
 
 def noted(text: str) -> list[Moment]:

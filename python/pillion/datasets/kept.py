@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from pillion import shared_files
 from pillion.errors import Error
 from pillion.tables import Table, entry_of_head, read_table
 
@@ -70,7 +71,7 @@ def _time(path: Path) -> float:
 
 def _rows(path: Path) -> int:
     try:
-        text = path.read_bytes()
+        text = shared_files.read_bytes(path)
     except OSError as error:
         raise Error(f"cannot read {path}: {error.strerror}") from error
     head = len(re.findall(rb"^#.*\n", text, re.MULTILINE)) + 1  # also rows that are being added

@@ -7,10 +7,10 @@ and each sees what a running simulation has added.
 
 import os
 import re
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import monotonic
 from typing import Literal
 
 from pillion.errors import Error
@@ -36,7 +36,9 @@ FOLDERS: list[tuple[Kind, re.Pattern[str]]] = [
     ("plotfile", re.compile(r"([^.].*)_plotfiles")),
     ("openpmd", re.compile(r"([^.].*)_openpmd")),
 ]
-SETTLED = 2_000_000_000  # ns after which a folder's time of change tells all that happened before
+# Seconds for which a folder has had one time of change, after which that tells all that happened
+# before. By this reader's clock: that of a file server may differ.
+SETTLED = 2.0
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,7 @@ class Product:
 @dataclass
 class _Seen:
     stamp: int
+    first: float  # when the folder had that stamp first, by the reader's clock
     settled: bool
     folders: list[str] = field(default_factory=list)
     files: dict[tuple[str, Kind], list[int]] = field(default_factory=dict)
@@ -104,12 +107,13 @@ class Listing:
             yield Product(key, kind, name, folder / path[kind], tuple(sorted(steps)))
 
     def _look(self, folder: Path) -> _Seen:
-        now = time.time_ns()
+        now = monotonic()
         try:
             stamp = folder.stat().st_mtime_ns
             seen = self._seen.get(folder)
             if seen is None or seen.stamp != stamp or not seen.settled:
-                seen = self._seen[folder] = _Seen(stamp, now - stamp > SETTLED)
+                first = seen.first if seen is not None and seen.stamp == stamp else now
+                seen = self._seen[folder] = _Seen(stamp, first, now - first > SETTLED)
                 with os.scandir(folder) as entries:
                     for entry in entries:
                         _note(seen, entry)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import yaml
 
+from pillion import shared_files
 from pillion.datasets.hdf5_arrays import opened
 from pillion.datasets.hdf5_datasets import NOTE, noted
 from pillion.datasets.kept import Stamp, stamp_of
@@ -98,7 +99,7 @@ def stored_openpmd(folder: Path, name: str, level: int | None = None) -> Stored:
     note = folder / NOTE
     if not note.exists():
         raise Error(f"{folder} has no step that is whole")
-    moments = [m for m in noted(note.read_text(encoding="ascii")) if m.coarsening == 1]
+    moments = [m for m in noted(shared_files.read_text(note, "ascii")) if m.coarsening == 1]
     paths = {m.step: folder / f"{name}_{m.step:09}.h5" for m in moments}
     of_steps = {step: heads(path) for step, path in paths.items() if path.exists()}
     with_level = [of for of in of_steps.values() if records_at(of, level)]

@@ -15,7 +15,8 @@ from pillion import units
 from pillion.datasets.kept import Kept
 from pillion.datasets.listing import Product
 from pillion.errors import Error
-from pillion.progress import Parts, State, state_of
+from pillion.liveness import state_of
+from pillion.progress import Parts, Progress, State
 from pillion.report.planes import AXES, EDGES
 from pillion.report.plots import EDGES as BIN_EDGES
 from pillion.report.run import Run
@@ -79,10 +80,20 @@ def lines_of(seen: Overview) -> list[Line]:
 
 
 def start_of(progress: Parts | None, report: Run | None) -> float:
-    """The start of the run that writes, or wrote last, in a folder; 0 if no file has it."""
+    """The start of the run that writes, or wrote last, in a folder; 0 if no file has it. It
+    is on the clock of the file system, if there is a file of progress to compare the clocks by.
+    """
     if progress is not None:
-        return min(part.started for part in progress.all)
+        return min(part.started + _file_time_less_own(part) for part in progress.all)
     return datetime.fromisoformat(str(report.facts["started"])).timestamp() if report else 0.0
+
+
+def _file_time_less_own(part: Progress) -> float:
+    """The time at which a file was written, by the file system's clock less by the writer's."""
+    try:
+        return part.path.stat().st_mtime - part.written
+    except OSError:  # replaced just now, or gone
+        return 0.0
 
 
 def _line(product: Product, now: float) -> Line:
@@ -150,7 +161,11 @@ def state_text(progress: Parts | None, has_ended: bool) -> str:
     if progress is not None and progress.simulation is not None:
         state = state_of(progress.simulation)
         step = "" if progress.simulation.step is None else f", step {progress.simulation.step}"
-        words = {State.GONE: "ended without a word", State.RUNNING: "is active"}
+        words = {
+            State.GONE: "ended without a word",
+            State.RUNNING: "is active",
+            State.SILENT: "has shown no sign of life yet",
+        }
         return f"the run {words.get(state, state.value)}{step}"
     return "the run has ended" if has_ended else ""
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from pillion import shared_files
 from pillion.errors import Error
 
 _FORMATS: dict[tuple[int, ...], np.dtype] = {
@@ -63,7 +64,7 @@ def refusal(path: Path, why: str) -> Error:
 
 def read_text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return shared_files.read_text(path)
     except OSError as error:
         raise refusal(path, str(error.strerror)) from error
     except UnicodeDecodeError as error:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import yaml
 
+from pillion import shared_files
 from pillion.datasets.file_arrays import Box, read_box
 from pillion.datasets.plotfile_headers import (
     BoxList,
@@ -81,7 +82,7 @@ class Plotfile:
         if not path.is_file():
             return {}
         try:
-            found = yaml.load(path.read_text(encoding="utf-8"), Loader=ProductLoader)
+            found = yaml.load(shared_files.read_text(path), Loader=ProductLoader)
         except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
             raise refusal(path, str(error)) from error
         return found if isinstance(found, dict) else {}

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import yaml
 
+from pillion import shared_files
 from pillion.datasets.file_arrays import Box, read_box
 from pillion.datasets.kept import Kept
 from pillion.errors import Error
@@ -120,7 +121,7 @@ def _cut_short(path: Path, there: int, what: str, array: RawArray) -> Error:
 def read_map(path: Path) -> dict[str, Any]:
     """The head of a dataset or the index of a step. Raises Error if it is none."""
     try:
-        found = yaml.load(path.read_text(encoding="utf-8"), Loader=ProductLoader)
+        found = yaml.load(shared_files.read_text(path), Loader=ProductLoader)
     except OSError as error:
         raise Error(f"'{path}' cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import yaml
 
+from pillion import shared_files
 from pillion.errors import Error
 from pillion.yaml_text import ProductLoader
 
@@ -85,7 +86,7 @@ class _State:
     @classmethod
     def read(cls, path: Path) -> "_State":
         try:
-            text = path.read_text(encoding="utf-8")
+            text = shared_files.read_text(path)
         except OSError as error:
             raise Error(f"cannot read {path}: {error.strerror}") from error
         except UnicodeDecodeError as error:

@@ -39,7 +39,7 @@ def ending(
     parts: list[RenderableType] = [_headline(run, name, status, signalled)]
     if run.analyses:
         rows = [_row(analysis) for analysis in run.analyses]
-        parts.append(analyses(FINAL, rows, min(width, _WIDEST), len(rows), 0.0))
+        parts.append(analyses(FINAL, rows, min(width, _WIDEST), len(rows)))
     if run.products:
         parts += _products(run.products, folder, width)
     parts += _troubles(run)
@@ -100,7 +100,7 @@ def _row(analysis: Analysis) -> Row:
         sidecar=analysis.sidecar.mean,
         bytes_moved=analysis.bytes_moved,
         disabled=analysis.disabled,
-        busy_since=None,
+        busy=None,
         products=(),
     )
 

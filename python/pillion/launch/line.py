@@ -8,7 +8,10 @@ from pathlib import Path
 from shutil import get_terminal_size
 
 from pillion.errors import Error
-from pillion.progress import Parts, State, find_runs, read_parts, state_of
+from pillion.liveness import find_runs, state_of, time_of
+from pillion.progress import Parts, read_parts
+from pillion.report.run import Run, read_run
+from pillion.run_files import ids_in
 from pillion.units import seconds
 from pillion.watch.model import View, make_view
 
@@ -17,7 +20,8 @@ _SEARCH_EVERY = 1.0  # seconds
 
 
 class Follower:
-    """Reads what a run says of itself that was started after `since`, a calendar time.
+    """Reads what a run says of itself that was started after this was made, by its id: the clocks
+    of nodes may differ.
 
     The program may write elsewhere than its configuration says; then the run is looked for among
     the processes of `sessions`.
@@ -25,9 +29,9 @@ class Follower:
 
     sessions: Callable[[], Iterable[int]] = staticmethod(lambda: ())
 
-    def __init__(self, folder: Path, since: float):
+    def __init__(self, folder: Path):
         self.folder = folder
-        self._since = since
+        self._earlier = ids_in(folder)
         self._searched = time.monotonic()
         self.view: View | None = None
 
@@ -36,7 +40,7 @@ class Follower:
         if parts is None and self.view is None:
             parts = self._elsewhere()
         if parts is not None:
-            self.view = make_view(parts, state_of, time.time()) or self.view
+            self.view = make_view(parts, state_of, time_of) or self.view
         return self.view
 
     def line(self, live: bool) -> str | None:
@@ -47,14 +51,22 @@ class Follower:
     def has_sidecars(self) -> bool:
         view = self.look()
         sides = view.sides if view else ()
-        return any(s.name == "sidecars" and s.state is State.RUNNING for s in sides)
+        return any(s.name == "sidecars" and not s.state.is_final for s in sides)
+
+    def report(self) -> Run | None:
+        """The report of the run, if it has written one."""
+        try:
+            run = read_run(self.folder)
+        except Error:
+            return None
+        return None if run.facts.get("id") in self._earlier else run
 
     def _parts(self, folder: Path) -> Parts | None:
         try:
             parts = read_parts(folder)
         except Error:
             return None
-        fresh = parts.simulation is not None and parts.simulation.started >= self._since
+        fresh = parts.simulation is not None and parts.simulation.id not in self._earlier
         return parts if fresh else None
 
     def _elsewhere(self) -> Parts | None:

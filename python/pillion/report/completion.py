@@ -9,7 +9,8 @@ their own. If they die before that, the products show what they have done.
 from pathlib import Path
 
 from pillion.errors import Error
-from pillion.progress import State, read_progress, state_of
+from pillion.liveness import settled, state_of
+from pillion.progress import State
 from pillion.tables import entry_of_head
 
 AT_WORK = "the sidecars are still at work; numbers of publications are those so far"
@@ -22,10 +23,10 @@ ENDED = (
 def state_of_sidecars(folder: Path, run: str) -> str:
     """A warning for people: whether the sidecars of the run with that id are still at work."""
     try:
-        sidecars = read_progress(folder / "progress-sidecars.json")
+        sidecars = settled(folder).sidecars
     except Error:
         return ENDED
-    active = sidecars.id == run and state_of(sidecars) is State.RUNNING
+    active = sidecars is not None and sidecars.id == run and state_of(sidecars) is State.RUNNING
     return AT_WORK if active else ENDED
 
 

@@ -12,7 +12,7 @@ from html import escape
 from itertools import count
 from pathlib import Path
 
-from pillion import units
+from pillion import shared_files, units
 from pillion.errors import Error
 from pillion.report.draw import draw_heat_map, draw_plot
 from pillion.report.page import exact, section, table
@@ -77,7 +77,7 @@ def _pictures(paths: Sequence[Path]) -> str:
     figures = []
     for path in paths:
         try:
-            content = b64encode(path.read_bytes()).decode("ascii")
+            content = b64encode(shared_files.read_bytes(path)).decode("ascii")
         except OSError as error:
             raise Error(f"cannot read {path}: {error.strerror}") from error
         source = f"data:{KINDS[path.suffix.lower()]};base64,{content}"

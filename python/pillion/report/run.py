@@ -12,7 +12,7 @@ from typing import Any
 from pillion.errors import Error
 from pillion.report.completion import publications_in, state_of_sidecars
 from pillion.report.timeline import Files, timeline_files
-from pillion.run_files import AnalysisRecord, Owner, read_document, record_of
+from pillion.run_files import AnalysisRecord, Owner, instant, read_document, record_of
 
 FORMAT = "report 1"
 FACTS = [
@@ -98,7 +98,8 @@ class Run:
     def owner(self) -> Owner:
         """The run by its id, and the runs that it continues."""
         continues = tuple(str(run) for run in self.facts.get("continues", []))
-        return Owner(str(self.facts.get("id", "")), continues, 0.0)
+        started = instant(str(self.facts["started"]))
+        return Owner(str(self.facts.get("id", "")), continues, started)
 
     def timeline_files(self) -> Files:
         """The timelines of the run's nodes; raises Error if there is none."""

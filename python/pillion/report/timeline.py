@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from pillion import shared_files
 from pillion.errors import Error
 from pillion.report.page import write_whole
 
@@ -128,7 +129,7 @@ def merge(paths: Sequence[Path], to: Path) -> None:
 def read_events(path: Path) -> list[dict[str, Any]]:
     """The events of one timeline; raises Error if it is none."""
     try:
-        trace = json.loads(path.read_text(encoding="utf-8"))
+        trace = json.loads(shared_files.read_text(path))
         events = trace["traceEvents"]
         if not all(isinstance(event, dict) for event in events):
             raise TypeError("an event is no object")

@@ -7,13 +7,14 @@ such a report.
 """
 
 import re
-import time
 from datetime import UTC, datetime
 from pathlib import Path
 
 from pillion.errors import Error
-from pillion.progress import Parts, Progress, State, read_parts, state_of
+from pillion.liveness import settled, state_of, time_of
+from pillion.progress import Parts, Progress, State
 from pillion.report.run import Analysis, Product, Run, Span, read_run
+from pillion.run_files import Owner
 from pillion.tables import Table, entry_of_head, read_table
 from pillion.watch.model import Row, View, make_view
 
@@ -24,6 +25,8 @@ WHY = {
     State.FAILED: "the run ended early: {failure}",
     State.GONE: "the run ended without closing its session: it was killed, crashed or ran out of "
     "time",
+    State.SILENT: "the run has shown no sign of life for some time, but holds its output folder; "
+    "it may be suspended",
 }
 
 
@@ -35,7 +38,7 @@ def read_any_run(folder: Path) -> Run:
     if (folder / "report.json").exists():
         finished = read_run(folder)
     try:
-        parts = read_parts(folder)
+        parts = settled(folder)
         head = _head(parts)
     except Error:
         if finished is None:
@@ -46,7 +49,7 @@ def read_any_run(folder: Path) -> Run:
     )
     if head is None or not newer:
         return finished or read_run(folder)
-    view = make_view(parts, state_of, time.time())
+    view = make_view(parts, state_of, time_of)
     assert view is not None  # there is a head
     return _build(folder, parts, head, view)
 
@@ -56,7 +59,8 @@ def _head(parts: Parts) -> Progress | None:
 
 
 def _is_after(head: Progress, finished: Run) -> bool:
-    return _utc(head.started) > str(finished.facts["started"])
+    # A report's start has no fractions of a second.
+    return Owner(head.id, head.continues, float(int(head.started))).is_after(finished.owner)
 
 
 def _utc(seconds: float) -> str:
@@ -64,7 +68,6 @@ def _utc(seconds: float) -> str:
 
 
 def _build(folder: Path, parts: Parts, head: Progress, view: View) -> Run:
-    last = max(p.written for p in parts.all)
     products = [product for row in view.rows for product in _products(folder, row)]
     why = WHY[view.state].format(failure=view.failure or "for no known reason")
     memory = head.memory
@@ -80,7 +83,7 @@ def _build(folder: Path, parts: Parts, head: Progress, view: View) -> Run:
             "id": head.id,
             "continues": list(head.continues),
             "started": _utc(head.started),
-            "seconds": max(last - head.started, 0.0),
+            "seconds": parts.seconds,
             "simulation_ranks": view.simulation_ranks or 0,
             "sidecar_ranks": view.sidecar_ranks or 0,
             "first_step": None,

@@ -26,12 +26,11 @@ def duration(value: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def _status(row: Row, now: float) -> Text:
+def _status(row: Row) -> Text:
     if row.disabled:
         return Text("disabled", "bold red")
-    if row.busy_since is not None:
-        since = now - row.busy_since
-        return Text(f"busy {duration(since)}" if since >= 2 else "busy", "green")
+    if row.busy is not None:
+        return Text(f"busy {duration(row.busy)}" if row.busy >= 2 else "busy", "green")
     return Text("waits" if row.publications == 0 else "idle", "bright_black")
 
 
@@ -62,28 +61,28 @@ class Column:
 
     title: str
     rank: int
-    cell: Callable[[Row, float], Text]
+    cell: Callable[[Row], Text]
     right: bool = True
 
 
-_NAME = Column("analysis", 0, lambda r, _: Text(r.name, "bold"), False)
-_PLACE = Column("where", 5, lambda r, _: Text(r.attached_job or _WHERE[r.placement], "cyan"), False)
-_DONE = Column("done", 1, lambda r, _: Text(count(r.publications)))
-_MEAN_LAG = Column("mean lag", 8, lambda r, _: _some(r.mean_lag))
-_STALL = Column("stall", 4, lambda r, _: _some(r.stall))
-_HERE = Column("in sim.", 7, lambda r, _: _some(r.simulation))
-_THERE = Column("in side.", 7, lambda r, _: _some(r.sidecar))
-_MOVED = Column("moved", 4, lambda r, _: _bytes(r.bytes_moved))
-_LEFT_OUT = Column("left out", 3, lambda r, _: _left_out(r), False)
-_CHANGED = Column("changed", 9, lambda r, _: _changed(r), False)
+_NAME = Column("analysis", 0, lambda r: Text(r.name, "bold"), False)
+_PLACE = Column("where", 5, lambda r: Text(r.attached_job or _WHERE[r.placement], "cyan"), False)
+_DONE = Column("done", 1, lambda r: Text(count(r.publications)))
+_MEAN_LAG = Column("mean lag", 8, lambda r: _some(r.mean_lag))
+_STALL = Column("stall", 4, lambda r: _some(r.stall))
+_HERE = Column("in sim.", 7, lambda r: _some(r.simulation))
+_THERE = Column("in side.", 7, lambda r: _some(r.sidecar))
+_MOVED = Column("moved", 4, lambda r: _bytes(r.bytes_moved))
+_LEFT_OUT = Column("left out", 3, lambda r: _left_out(r), False)
+_CHANGED = Column("changed", 9, lambda r: _changed(r), False)
 
 LIVE = [
     _NAME,
     _PLACE,
-    Column("every", 6, lambda r, _: Text(r.every, "bright_black"), False),
-    Column("step", 1, lambda r, _: Text(count(r.step))),
+    Column("every", 6, lambda r: Text(r.every, "bright_black"), False),
+    Column("step", 1, lambda r: Text(count(r.step))),
     _DONE,
-    Column("lag", 2, lambda r, _: _some(r.lag)),
+    Column("lag", 2, lambda r: _some(r.lag)),
     _MEAN_LAG,
     _STALL,
     _HERE,
@@ -107,15 +106,13 @@ FINAL = [
 ]
 
 
-def columns_for(
-    columns: Sequence[Column], rows: Sequence[Row], width: int, now: float
-) -> list[Column]:
+def columns_for(columns: Sequence[Column], rows: Sequence[Row], width: int) -> list[Column]:
     """The columns that fit, in order; the least important are left out first."""
     changed = any(row.coarsened or row.spilled for row in rows)
     left = [column for column in columns if changed or column is not _CHANGED]
 
     def needed(column: Column) -> int:
-        return max([len(column.title), *(len(column.cell(row, now).plain) for row in rows)]) + 2
+        return max([len(column.title), *(len(column.cell(row).plain) for row in rows)]) + 2
 
     while len(left) > 2 and sum(map(needed, left)) > width - 1:
         left.remove(max(left, key=lambda column: (column.rank, needed(column))))
@@ -123,7 +120,7 @@ def columns_for(
 
 
 def analyses(
-    columns: Sequence[Column], rows: Sequence[Row], width: int, most: int, now: float
+    columns: Sequence[Column], rows: Sequence[Row], width: int, most: int
 ) -> RenderableType:
     """A table of at most `most` analyses, and a line that counts the rest."""
     shown = rows[: max(1, most)]
@@ -134,7 +131,7 @@ def analyses(
         header_style="bright_black",
         border_style="bright_black",
     )
-    left = columns_for(columns, shown, width, now)
+    left = columns_for(columns, shown, width)
     for column in left:
         table.add_column(
             column.title,
@@ -144,6 +141,6 @@ def analyses(
             ratio=1 if column is _NAME else None,
         )
     for row in shown:
-        table.add_row(*(column.cell(row, now) for column in left))
+        table.add_row(*(column.cell(row) for column in left))
     hidden = len(rows) - len(shown)
     return Group(table, Text(f"  and {hidden} more", "bright_black")) if hidden else table

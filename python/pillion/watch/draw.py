@@ -28,6 +28,7 @@ _STYLES = {
     State.LEFT: "bold yellow",
     State.FAILED: "bold red",
     State.GONE: "bold red",
+    State.SILENT: "bold yellow",
 }
 ACCENT = "bright_blue"
 
@@ -104,6 +105,8 @@ def state_text(view: View) -> Text:
     text = Text(f"● {view.state.value}", _STYLES[view.state])
     if view.waiting:
         text.append("  waiting for sidecars", "yellow")
+    elif view.state is State.SILENT:
+        text.append(f"  no sign of life for {duration(view.silent)}", "yellow")
     elif view.silent > SILENT_AFTER:
         text.append(f"  no step for {duration(view.silent)}", "yellow")
     return text
@@ -208,7 +211,7 @@ class Screen:
 
 
 def frame(
-    view: View, curves_shown: Sequence[Curve | str], screen: Screen, now: float, turn: int = 0
+    view: View, curves_shown: Sequence[Curve | str], screen: Screen, turn: int = 0
 ) -> RenderableType:
     """All of it in one frame that fits the height of the screen."""
     parts: list[RenderableType] = [head(view, screen.width)]
@@ -221,7 +224,7 @@ def frame(
     table_rows = min(wanted, max(4, room - least)) - 3
     hidden = 1 if table_rows < len(view.rows) else 0
     if view.rows:
-        parts.append(analyses(LIVE, view.rows, screen.width, table_rows - hidden, now))
+        parts.append(analyses(LIVE, view.rows, screen.width, table_rows - hidden))
         room -= min(table_rows, len(view.rows)) + 3
     below = curve_panes(curves_shown, screen.width, room, turn)
     parts += [p for p in (below, warning) if p is not None]

@@ -34,7 +34,7 @@ class Row:
     sidecar: float
     bytes_moved: int
     disabled: str | None
-    busy_since: float | None  # when the work at hand began
+    busy: float | None  # seconds that the work at hand has taken so far
     products: tuple[str, ...]
 
     @property
@@ -69,7 +69,7 @@ class View:
     sidecar_ranks: int | None
     started: float
     elapsed: float
-    silent: float  # seconds since something was new; 0 where that says nothing
+    silent: float  # seconds without news, or without a sign of life; 0 where that says nothing
     waiting: bool
     publications: int
     skipped: int
@@ -85,15 +85,16 @@ class View:
         return self.state.is_final and all(side.state.is_final for side in self.sides)
 
 
-def make_view(parts: Parts, state_of: Callable[[Progress], State], now: float) -> View | None:
-    """None without any progress file. `now` is a calendar time."""
-    head = parts.simulation or parts.sidecars or next(iter(parts.attached_jobs), None)
+def make_view(
+    parts: Parts, state_of: Callable[[Progress], State], time_of: Callable[[Progress], float]
+) -> View | None:
+    """None without any progress file. `time_of` is the present time on the clock of a writer."""
+    head = parts.head
     if head is None:
         return None
-    state = state_of(head)
+    state, now = state_of(head), time_of(head)
     others = [p for p in parts.all if p is not head]
     sides = tuple(_side(p, state_of(p)) for p in others)
-    last = max(p.written for p in parts.all)
     over = state.is_final and all(side.state.is_final for side in sides)
     return View(
         run=head.run,
@@ -108,18 +109,25 @@ def make_view(parts: Parts, state_of: Callable[[Progress], State], now: float) -
         simulation_ranks=head.simulation_ranks,
         sidecar_ranks=_sidecar_ranks(head, parts.sidecars),
         started=head.started,
-        elapsed=max(0.0, (last if over else now) - head.started),
-        silent=max(0.0, now - head.written) if state is State.RUNNING else 0.0,
+        elapsed=parts.seconds if over else max(0.0, now - head.started),
+        silent=_silence(head, state, now),
         waiting=head.waiting and state is State.RUNNING,
         publications=head.publications,
         skipped=head.skipped,
         behind=_behind(head, parts.sidecars),
         restarts=head.restarts,
         memory=head.memory,
-        rows=_rows(parts),
+        rows=_rows(parts, time_of),
         sides=sides,
         warnings=_warnings(parts),
     )
+
+
+def _silence(head: Progress, state: State, now: float) -> float:
+    """Seconds without news while the writer lives, or without a sign of life."""
+    if state is State.RUNNING:
+        return max(0.0, now - head.changed)
+    return max(0.0, now - head.written) if state is State.SILENT else 0.0
 
 
 def _side(progress: Progress, state: State) -> Side:
@@ -148,7 +156,7 @@ def _over(analysis: AnalysisProgress) -> int:
     return analysis.publications + analysis.dropped + analysis.lost
 
 
-def _rows(parts: Parts) -> tuple[Row, ...]:
+def _rows(parts: Parts, time_of: Callable[[Progress], float]) -> tuple[Row, ...]:
     here = {a.name: a for a in parts.simulation.analyses} if parts.simulation else {}
     there: dict[str, tuple[AnalysisProgress, Progress]] = {}
     for progress in (parts.sidecars, *parts.attached_jobs):
@@ -156,14 +164,16 @@ def _rows(parts: Parts) -> tuple[Row, ...]:
             if here.get(analysis.name, analysis).placement != "simulation":
                 there[analysis.name] = (analysis, progress)  # type: ignore[assignment]
     names = [*here, *(name for name in there if name not in here)]
-    return tuple(_row(name, here.get(name), there.get(name), parts) for name in names)
+    return tuple(
+        _row(name, here.get(name), there.get(name), _busy(name, parts, time_of)) for name in names
+    )
 
 
 def _row(
     name: str,
     here: AnalysisProgress | None,
     there: tuple[AnalysisProgress, Progress] | None,
-    parts: Parts,
+    busy: float | None,
 ) -> Row:
     theirs, whose = there if there else (None, None)
     published = here or theirs
@@ -190,14 +200,18 @@ def _row(
         sidecar=theirs.sidecar if theirs else 0.0,
         bytes_moved=published.bytes_moved,
         disabled=(theirs.disabled if theirs else None) or published.disabled,
-        busy_since=_busy_since(name, parts),
+        busy=busy,
         products=worked.products or published.products,
     )
 
 
-def _busy_since(name: str, parts: Parts) -> float | None:
-    since = [p.working.since for p in parts.all if p.working and p.working.analysis == name]
-    return min(since, default=None)
+def _busy(name: str, parts: Parts, time_of: Callable[[Progress], float]) -> float | None:
+    spent = [
+        max(0.0, time_of(p) - p.working.since)
+        for p in parts.all
+        if p.working and p.working.analysis == name
+    ]
+    return max(spent, default=None)
 
 
 def _warnings(parts: Parts) -> tuple[str, ...]:

@@ -15,7 +15,8 @@ from rich.console import Console, ConsoleDimensions, RenderableType
 from rich.live import Live
 
 from pillion.errors import Error
-from pillion.progress import State, find_runs, read_parts, state_of
+from pillion.liveness import find_runs, settled, state_of, this_machine, time_of
+from pillion.progress import State, read_parts
 from pillion.watch import draw
 from pillion.watch.curves import Curve, Curves, Wish
 from pillion.watch.model import View, make_view
@@ -36,10 +37,14 @@ class Watcher:
         self._view: View | None = None
 
     def once(self) -> int:
+        if (folder := _folder_of(self._run)) is not None:
+            # From another node its state is known after a heartbeat, or after the lack of one.
+            settled(folder, lambda text: print(f"pillion watch: {text}", file=sys.stderr))
         if not self._look():
             raise Error(
                 f"there is no run in a folder '{self._run}', and no active run of this name on "
-                "this node; active runs: " + (_names() or "none")
+                f"node {this_machine().host}; active runs there: {_names() or 'none'}. "
+                "For a run on another node, give its output folder"
             )
         self._console.print(self._frame(draw.Screen(self._console.width, 1000), 0))
         return self._status()
@@ -81,7 +86,7 @@ class Watcher:
         if folder is None:
             return False
         try:
-            view = make_view(read_parts(folder), state_of, time.time())
+            view = make_view(read_parts(folder), state_of, time_of)
         except Error:  # a file that is just being replaced on a file system that takes its time
             return self._view is not None
         if view is None:
@@ -97,13 +102,13 @@ class Watcher:
         shown: Sequence[Curve | str] = (
             self._curves.wished(rows, self._wishes) if self._wishes else self._curves.default(rows)
         )
-        return draw.frame(self._view, shown, screen, time.time(), turn)
+        return draw.frame(self._view, shown, screen, turn)
 
     def _awaited(self) -> str:
         return f"a run in {self._run}" if self._run.is_dir() else f"a run called {self._run}"
 
     def _status(self) -> int:
-        bad = (State.FAILED, State.GONE)
+        bad = (State.FAILED, State.GONE, State.SILENT)
         return 1 if self._view is not None and self._view.state in bad else 0
 
 

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <map>
+
 #include "base/value.hpp"
 
 using namespace pillion;
@@ -19,6 +21,8 @@ Snapshot sample() {
   s.process = 42;
   s.process_start = 4711;
   s.pid_namespace = 815;
+  s.boot = "b7";
+  s.heartbeat = 2;
   s.started = 1000.25;
   s.simulation_ranks = 3;
   s.time_units = "fs";
@@ -51,7 +55,7 @@ std::string text_at(const base::Value& value, const char* key) {
 }  // namespace
 
 TEST_CASE("progress says who writes, how the run goes, and what analyses do") {
-  const auto root = parse(sample(), {{{1200, 2.5}}, true, 99.5, 1001.5});
+  const auto root = parse(sample(), {{{1200, 2.5}}, true, 99.5, 1001.5, 1000.5});
   CHECK(text_at(root, "pillion") == "progress 1");
   CHECK(text_at(root, "run") == "heat \"1\"");
   CHECK(text_at(root, "id") == "0000000000000f00");
@@ -59,7 +63,10 @@ TEST_CASE("progress says who writes, how the run goes, and what analyses do") {
   CHECK(text_at(root, "pid") == "42");
   CHECK(text_at(root, "pid_started") == "4711");
   CHECK(text_at(root, "pid_namespace") == "815");
+  CHECK(text_at(root, "boot") == "b7");
   CHECK(text_at(root, "written") == "1001.5");
+  CHECK(text_at(root, "changed") == "1000.5");
+  CHECK(text_at(root, "heartbeat_seconds") == "2.0");
   CHECK(text_at(root, "step") == "1200");
   CHECK(text_at(root, "time") == "2.5");
   CHECK(text_at(root, "steps_per_second") == "99.5");
@@ -78,7 +85,8 @@ TEST_CASE("progress says who writes, how the run goes, and what analyses do") {
 
 TEST_CASE("what is not known is null") {
   const auto root = parse(sample(), {});
-  for (const char* key : {"step", "time", "steps_per_second", "behind", "working", "attached_job"})
+  for (const char* key :
+       {"step", "time", "steps_per_second", "behind", "working", "attached_job", "batch_job"})
     CHECK_MESSAGE(root.find(key)->is_null(), key);
   CHECK(root.find("ranks")->find("sidecar")->is_null());
   CHECK(root.find("memory")->find("budget_bytes")->is_null());
@@ -122,6 +130,36 @@ TEST_CASE("the environment says how often progress is written") {
   CHECK(progress_period("1e300") == 1e6);
   for (const char* nonsense : {"", "often", "1 s", "-1", "nan"})
     CHECK_MESSAGE(progress_period(nonsense) == 0.5, nonsense);
+}
+
+TEST_CASE("the batch job is what the environment says") {
+  using Variables = std::map<std::string, std::string>;
+  const auto job = [](const Variables& variables) {
+    return batch_job_of([&](const char* name) {
+      const auto found = variables.find(name);
+      return found == variables.end() ? nullptr : found->second.c_str();
+    });
+  };
+  CHECK(job({}).id.empty());
+  CHECK(job({{"SLURM_JOB_ID", ""}}).id.empty());
+  const auto slurm = job({{"SLURM_JOB_ID", "74"}, {"SLURM_JOB_NODELIST", "n[0-1]"}});
+  CHECK(slurm.system == "slurm");
+  CHECK(slurm.id == "74");
+  CHECK(slurm.nodes == "n[0-1]");
+  CHECK(job({{"PBS_JOBID", "9.server"}}).system == "pbs");
+  CHECK(job({{"LSB_JOBID", "12"}}).system == "lsf");
+  // Of thousands of nodes without a common name: the file is written twice a second.
+  const auto large = job({{"SLURM_JOB_ID", "75"}, {"SLURM_JOB_NODELIST", std::string(1001, 'n')}});
+  CHECK(large.id == "75");
+  CHECK(large.nodes.empty());
+  auto snapshot = sample();
+  snapshot.batch_job = slurm;
+  const auto root = parse(snapshot, {});
+  CHECK(text_at(*root.find("batch_job"), "system") == "slurm");
+  CHECK(text_at(*root.find("batch_job"), "id") == "74");
+  CHECK(text_at(*root.find("batch_job"), "nodes") == "n[0-1]");
+  snapshot.batch_job.nodes = "";
+  CHECK(parse(snapshot, {}).find("batch_job")->find("nodes")->is_null());
 }
 
 TEST_CASE("the pace is that of the last seconds") {

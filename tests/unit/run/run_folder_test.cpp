@@ -4,11 +4,16 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <filesystem>
+#include <functional>
 #include <set>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/process.hpp"
 #include "products/whole_file.hpp"
+#include "run/liveness.hpp"
 #include "run/run_marker.hpp"
 
 using namespace pillion;
@@ -60,7 +65,8 @@ const Names own = {".pillion-run", "energy", "report.json"};
 }  // namespace
 
 TEST_CASE("a marker is read as it was written, as far as it goes") {
-  const RunMarker mark{"00ff", {"01", "02"}, "host x", "then", "later", 12345, 77, {"a b", "c:d"}};
+  const RunMarker mark{"00ff", {"01", "02"}, "host x",       "then", "later",
+                       12345,  77,           {"a b", "c:d"}, "b7"};
   const auto text = format_mark(mark);
   const auto read = parse_mark(text);
   REQUIRE(read);
@@ -173,6 +179,118 @@ TEST_CASE("a folder is one live run's, whatever is said, and its sidecars' after
   CHECK_THROWS_AS(RunFolder::join(place.output(), 7, {}), Error);
   const auto second = RunFolder::take(place.claim(2));
   CHECK(place.text("results.001/visit/v.csv") == "an attached job's");
+}
+
+namespace {
+
+/// Passes time by sleeping; at each sleep, `deed` is done.
+class PassingClock final : public base::Clock {
+ public:
+  explicit PassingClock(std::function<void(double)> deed) : deed_(std::move(deed)) {
+    base::set_clock(this);
+  }
+  ~PassingClock() override { base::set_clock(nullptr); }
+  double monotonic_seconds() override { return now_; }
+  double calendar_seconds() override { return 1e9 + now_; }
+  void sleep(double seconds) override { deed_(now_ += seconds); }
+  void yield() override {}
+  void sleep_while(const std::atomic<uint32_t>&, uint32_t, double seconds) override {
+    now_ += seconds;
+  }
+  void wake(std::atomic<uint32_t>&) override {}
+
+ private:
+  std::function<void(double)> deed_;
+  double now_ = 0;
+};
+
+/// What a process writes that has no end yet.
+std::string progress_text(double written, const std::string& state = "running") {
+  return fmt::format(
+      "{{\"pillion\": \"progress 1\", \"state\": \"{}\", \"heartbeat_seconds\": 2.0, "
+      "\"written\": {}}}",
+      state, written);
+}
+
+/// A run on another machine whose file is written every two seconds until it `dies`.
+struct Elsewhere {
+  const Place& place;
+  double dies;
+  PassingClock clock{[this](double now) {
+    place.put("results/progress.json",
+              progress_text(5000 + 2 * std::floor(std::min(now, dies) / 2)));
+  }};
+  Elsewhere(const Place& where, RunMarker mark, double until) : place(where), dies(until) {
+    place.put("results/.pillion-run", format_mark(mark));
+    place.put("results/energy/e.csv", "its");
+    place.put("results/progress.json", progress_text(5000));
+  }
+};
+
+RunMarker marker_of(const std::string& host, const std::string& boot, node::Token process) {
+  return {.id = id_of(1),
+          .continues = {},
+          .host = host,
+          .started = "then",
+          .ended = {},
+          .process = process,
+          .pid_namespace = node::pid_namespace(),
+          .folders = {"energy"},
+          .boot = boot};
+}
+
+}  // namespace
+
+TEST_CASE("a run on another machine is active if its file changes, though no lock is seen") {
+  // Its process has a number that no process has here, or that of this one.
+  for (const node::Token process : {node::this_process(), node::Token{1} << 60U | 4000000U})
+    for (const auto& [host, boot] : {std::pair{std::string("n0"), node::boot_id()},
+                                     {base::host_name(), std::string("another")}}) {
+      const Place place;
+      const Elsewhere run(place, marker_of(host, boot, process), 1e9);
+      CHECK(look_at_folder(place.output()).is_live);
+      CHECK_THROWS_WITH_AS(RunFolder::take(place.claim(2)),
+                           doctest::Contains("writes to the output"), Error);
+      CHECK(place.text("results/energy/e.csv") == "its");
+    }
+}
+
+TEST_CASE("a run that died on another machine holds no folder, and is waited for some seconds") {
+  const Place place;
+  const Elsewhere run(place, marker_of("n0", "another", node::this_process()), 0);
+  const double begin = base::monotonic_seconds();
+  CHECK_FALSE(look_at_folder(place.output()).is_live);
+  CHECK(base::monotonic_seconds() - begin == doctest::Approx(5));
+  const auto folder = RunFolder::take(place.claim(2));
+  CHECK(base::monotonic_seconds() - begin == doctest::Approx(10));
+  CHECK(place.text("results.001/energy/e.csv") == "its");
+}
+
+TEST_CASE("a run that has ended elsewhere, or never wrote progress, is not waited for") {
+  for (const char* state : {"ended", "failed", "left", ""}) {
+    const Place place;
+    const Elsewhere run(place, marker_of("n0", "another", node::this_process()), 0);
+    if (*state == '\0') fs::remove(place.output() / "progress.json");
+    else place.put("results/progress.json", progress_text(1, state));
+    CHECK_FALSE(look_at_folder(place.output()).is_live);
+    CHECK(base::monotonic_seconds() == 0);
+  }
+  const Place place;
+  auto mark = marker_of("n0", "another", node::this_process());
+  mark.ended = "later";
+  const Elsewhere run(place, mark, 1e9);
+  CHECK_FALSE(look_at_folder(place.output()).is_live);
+}
+
+TEST_CASE("a heartbeat that no one could wait for, or none at all, is no sign of life") {
+  for (const char* beat : {"1e300", "-4", "often", "null"}) {
+    const Place place;
+    place.put("results/progress.json",
+              fmt::format("{{\"state\": \"running\", \"heartbeat_seconds\": {}}}", beat));
+    const PassingClock clock([](double) {});
+    CHECK_FALSE(has_heartbeat(place.output()));
+    CHECK(base::monotonic_seconds() <= 31);
+  }
 }
 
 TEST_CASE("a resumed run continues the folder of the run that it resumes, and no other") {
