@@ -9,6 +9,12 @@ from slurm_cluster import TOP
 
 # What Python sees of a run: whether it has ended, and how it is in a few words.
 LOOK = "import pillion; r = pillion.results('node'); print(r.has_ended, repr(r).splitlines()[0])"
+# The live view, in a terminal on which nothing is typed.
+LIVE = """\
+import os, pty, sys
+words = "stty cols 100 rows 40; TERM=xterm exec pillion watch node"
+sys.exit(os.waitstatus_to_exitcode(pty.spawn(["sh", "-c", words])))
+"""
 EXTRA = "analyses: {more: {every: 10 steps, stages: [statistics: {fields: [temperature]}]}}\n"
 STEPS = 2_000_000  # which no test waits for
 
@@ -70,8 +76,12 @@ def test_alive_is_alive_and_dead_is_dead(case, under_way, ahead):
     assert "the run is active, step " in alive["results"], alive["results"]
     assert "before this run" not in alive["results"], alive["results"]
     assert "the run is active; these are its results and costs so far" in alive["report"]
+    with (case.folder / "view").open("w") as out:
+        live = case.begin("login", case.cluster.python, "-c", LIVE, out=out)
+    case.until(lambda: "● running" in case.text("view"), 60, "the live view shows the run")
     case.on("login", "scancel", "--signal=KILL", "--full", job)
     case.cluster.await_idle()
+    assert limits.wait(live, 60) == 1 and "● gone" in case.text("view"), case.text("view")[-2000:]
     dead = looks(case)
     assert dead["watch"].startswith("1 ") and "● gone" in dead["watch"], dead["watch"]
     assert "writes to node, no sign of life\n" in dead["runs"], dead["runs"]
@@ -102,13 +112,18 @@ def test_a_suspended_run_is_neither(case, under_way):
 
 @pytest.mark.parametrize("ahead", [-3600, 3600])
 def test_pillion_run_follows_a_run_with_another_clock(case, under_way, ahead):
-    """Started on the login node by salloc: it knows the run by its id, and its report, too."""
+    """Started on the login node by salloc: it knows the run by its id, with and without a report."""
     job = under_way(ahead)  # writes the configuration and ./on_time
     case.on("login", "scancel", "--signal=KILL", "--full", job)
     case.cluster.await_idle()
-    words = ["pillion", "run", "-n", 2, "node.yaml", "--", "./on_time", case.cluster.heat, 32, 400]
-    done = case.salloc("-N1 -n3", *words, env={"SLURM_MPI_TYPE": "pmix"})
+    words = ["pillion", "run", "-n", 2, "node.yaml", "--", "./on_time"]
+    heat = [case.cluster.heat, 32]
+    how = {"SLURM_MPI_TYPE": "pmix"}
+    done = case.salloc("-N1 -n3", *words, *heat, 400, env=how)
     assert done.returncode == 0 and "✔ node  401 steps" in done.stdout, done.stdout
+    killed = ["timeout", "--signal=KILL", 4, *heat, STEPS]
+    done = case.salloc("-N1 -n3", *words, *killed, env=how)
+    assert done.returncode != 0 and "did not close its session" in done.stdout, done.stdout
 
 
 @pytest.mark.xfail(strict=True, reason="messages of attach name no nodes")

@@ -196,7 +196,7 @@ TEST_CASE("too little room is an error with the numbers, before anything is take
   for (const char* part : {"4.0 MiB", "3.0 MiB", "/dev/shm", "for the run", "memory:"})
     CHECK_MESSAGE(has(shared, part), shared);
   const auto memory = message_of([&] { check_room({9 * mib, 5 * mib}, 6 * mib, "the run"); });
-  for (const char* part : {"6.0 MiB", "5.0 MiB", "node or job", "for the run", "memory:"})
+  for (const char* part : {"6.0 MiB", "5.0 MiB", "but node ", "this job", "for the run", "memory:"})
     CHECK_MESSAGE(has(memory, part), memory);
   const Room now = find_room();
   CHECK(now.shared_memory > 0);
