@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -84,10 +85,17 @@ int list_runs() {
   return 0;
 }
 
+/// How a rank has come to its end.
+struct Outcome {
+  int status = 0;
+  bool is_elsewhere = false;  ///< nothing to do; others work as long as the run lasts
+};
+
 /// Whether all ranks get here. One that fails by itself, for lack of memory for example, leaves the
 /// others waiting for it in the middle of something.
-bool all_are_here(bool failed) {
-  const double patience = failed ? 2 : 60;
+bool all_are_here(const Outcome& outcome) {
+  constexpr double for_ever = std::numeric_limits<double>::infinity();
+  const double patience = outcome.is_elsewhere ? for_ever : outcome.status == 1 ? 2 : 60;
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Ibarrier(MPI_COMM_WORLD, &request);
   int here = 0;
@@ -99,10 +107,10 @@ bool all_are_here(bool failed) {
       pillion::base::monotonic_seconds() + patience);
 }
 
-int attach(const Arguments& arguments) {
+Outcome attach(const Arguments& arguments) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  const bool quiet = arguments.quiet || rank != 0;
+  bool is_first = rank == 0;
   std::signal(SIGTERM, leave);
   std::signal(SIGINT, leave);
   const pillion::base::DefaultEnvironment environment;
@@ -113,22 +121,25 @@ int attach(const Arguments& arguments) {
          .parameters = arguments.parameters,
          .name = arguments.name,
          .patience = arguments.patience,
-         .log = pillion::base::Log([quiet](Level level, const std::string& message) {
-           if (level >= Level::Warning || (level == Level::Info && !quiet))
+         .log = pillion::base::Log([&](Level level, const std::string& message) {
+           if (level >= Level::Warning || (level == Level::Info && is_first && !arguments.quiet))
              std::fprintf(stderr, "pillion-attach: %s\n", message.c_str());
          }),
          .leave = [] { return leave_wanted.load(); }},
         MPI_COMM_WORLD);
+    is_first = job.is_first();
+    if (job.is_elsewhere()) return {.status = 0, .is_elsewhere = true};
     const SidecarEnding ending = job.work();
     constexpr const char* endings[] = {"the run has ended", "left the run",
                                        "the simulation is gone; what it had published is finished",
                                        "left the run, whose memory it had held for too long"};
-    if (!quiet) std::fprintf(stderr, "pillion-attach: %s\n", endings[static_cast<int>(ending)]);
-    if (ending == SidecarEnding::Evicted) return 4;
-    return ending == SidecarEnding::SimulationGone ? 3 : 0;
+    if (is_first && !arguments.quiet)
+      std::fprintf(stderr, "pillion-attach: %s\n", endings[static_cast<int>(ending)]);
+    if (ending == SidecarEnding::Evicted) return {.status = 4};
+    return {.status = ending == SidecarEnding::SimulationGone ? 3 : 0};
   } catch (const std::exception& e) {
-    if (rank == 0) std::fprintf(stderr, "pillion-attach: %s\n", e.what());
-    return 1;
+    if (is_first) std::fprintf(stderr, "pillion-attach: %s\n", e.what());
+    return {.status = 1};
   }
 }
 
@@ -152,8 +163,8 @@ int main(int argc, char** argv) {
     return 1;
   }
   MPI_Init(&argc, &argv);
-  const int result = attach(arguments);
-  if (!all_are_here(result == 1)) MPI_Abort(MPI_COMM_WORLD, 1);
+  const Outcome outcome = attach(arguments);
+  if (!all_are_here(outcome)) MPI_Abort(MPI_COMM_WORLD, 1);
   MPI_Finalize();
-  return result;
+  return outcome.status;
 }

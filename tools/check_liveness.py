@@ -41,6 +41,8 @@ OF_RUNS = re.compile(
 MAY = {
     "python/pillion/liveness.py": ("process lock claim calendar file", "decides"),
     "python/pillion/whereabouts.py": ("claim", "leaves out what says that it has ended"),
+    "python/pillion/command/doctor_job.py": ("calendar", "the limit of a batch job, as it is set"),
+    "python/pillion/launch/facts.py": ("process", "whether it is on a node of its batch job"),
     "python/pillion/tables.py": ("file", "a comparison, which is the user's"),
     "python/pillion/report/timeline.py": ("file", "the first line of a file that stays as it is"),
     "python/pillion/datasets/nek_files.py": ("file", "snapshots that stay as they are"),

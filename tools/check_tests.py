@@ -9,6 +9,7 @@ loaded machine. Rejected in tests are
 - a number as `timeout` of anything else, a deadline computed from a clock, and an alarm
 - a sleep, for a test that sleeps is either slow or wrong; `limits.until` waits for something
 - in CMake, tests that are not added by `pillion_add_test`
+- modules of one name, which pytest confuses
 - assertions about each of the files that a pattern finds, which hold if it finds none: `some` of
   tests/conftest.py fails then
 
@@ -21,6 +22,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -29,9 +31,9 @@ HELPERS = {"tests/limits.py", "tests/cores.py"}
 # Functions whose `timeout` counts seconds of a quiet machine, since they call those of limits.py.
 SCALED = {
     "apart.finish", "apart.on", "apart.salloc", "awaited", "case.finish", "case.on",
-    "case.salloc", "drive", "launch", "limits.communicate", "limits.limit", "limits.run",
-    "limits.wait", "lmp", "mpirun", "play", "pool.submit", "run_pillion", "self.launch",
-    "simulate", "until",
+    "case.salloc", "cluster.on", "drive", "launch", "limits.communicate", "limits.limit",
+    "limits.run", "limits.wait", "lmp", "mpirun", "play", "pool.submit", "run_pillion",
+    "self.launch", "simulate", "until",
 }  # fmt: skip
 
 # What files do nevertheless, and why.
@@ -180,6 +182,10 @@ def main(files: list[str]) -> int:
     for file in checked:
         for line, fault in sorted(faults_of(file, read(file))):
             print(f"{file}:{line}: {ADVICE[fault]}")
+            found += 1
+    for name, count in Counter(Path(file).name for file in checked).items():
+        if name.startswith("test_") and count > 1:
+            print(f"{name}: {count} folders have a module of this name; pytest imports only one")
             found += 1
     for file, fault in EXCEPTIONS if not files else ():
         if file not in checked or fault not in {f for _, f in faults_of_python(read(file))}:

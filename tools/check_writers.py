@@ -28,6 +28,7 @@ WRITERS = {
     "python/pillion/report/page.py": "written aside, renamed",
     "python/pillion/tables.py": "of the user, by a command that has not ended",
     "python/pillion/advise/short_runs.py": "in a temporary folder, or of the user",
+    "python/pillion/command/run.py": "of the user, by a command that has not ended",
     "python/pillion/command/plan.py": "of the user, by a command that has not ended",
     "python/pillion/command/products.py": "of the user, by a command that has not ended",
     "python/pillion/datasets/nek_writing.py": "of the user, by a command that has not ended",

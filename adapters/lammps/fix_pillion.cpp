@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <stdexcept>
@@ -130,7 +131,9 @@ void FixPillion::define() {
 
 void FixPillion::open() {
   ride_ = Ride::of_process();
-  if (ride_ != nullptr && !options_.ride.file.empty())
+  // A file that `pillion run` names counts more than the input's in any case.
+  const bool is_overridden = std::getenv("PILLION_CONFIGURATION") != nullptr;
+  if (ride_ != nullptr && !options_.ride.file.empty() && !is_overridden)
     return fail(
         "fix pillion: the session is open already; say `pillion-lmp -pillion FILE`, not `config "
         "FILE`");

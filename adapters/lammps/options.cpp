@@ -3,6 +3,7 @@
 #include "options.hpp"
 
 #include <charconv>
+#include <cstdlib>
 #include <numeric>
 #include <stdexcept>
 
@@ -144,6 +145,9 @@ CommandLine read_command_line(int argc, char** argv) {
         add_partitions(line.lammps.back(), line.partitions);
       }
   }
+  // `pillion run` names the file there.
+  const char* given = std::getenv("PILLION_CONFIGURATION");
+  if (line.ride.file.empty() && given != nullptr) line.ride.file = given;
   return line;
 }
 

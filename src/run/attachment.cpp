@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "base/bytes.hpp"
 #include "base/clock.hpp"
+#include "base/process.hpp"
 #include "comm/agreement.hpp"
 
 namespace pillion::run {
@@ -105,6 +108,16 @@ bool is_complete(const comm::Communicator& sidecars, const comm::Communicator& n
          sidecars.reduced(nodes, comm::Operation::Max);
 }
 
+/// Whether ranks have found different runs. [collective]
+bool are_several(const comm::Communicator& sidecars, const std::vector<Found>& mine) {
+  constexpr auto most = std::numeric_limits<int64_t>::max();
+  const auto runs = runs_in(mine);
+  const auto first = runs.empty() ? 0 : static_cast<int64_t>(*runs.begin());
+  const auto lowest = sidecars.reduced(runs.empty() ? most : first, comm::Operation::Min);
+  const bool differs = runs.size() > 1 || (!runs.empty() && first != lowest);
+  return sidecars.reduced<int32_t>(differs ? 1 : 0, comm::Operation::Max) != 0;
+}
+
 constexpr const char* no_view_outside =
     "this process is in a container with a PID namespace of its own, where it sees no other runs";
 
@@ -115,42 +128,75 @@ bool is_hidden(const std::vector<Found>& found, const std::string& name) {
   });
 }
 
-/// The segments of the one run of that name that are on this node, as soon as all are there.
-std::vector<Found> look_for(const comm::Communicator& sidecars,
-                            const comm::Communicator& neighbours, const std::string& name,
-                            double patience) {
+/// A line for each run on each node of the sidecars, with the node's name in front, or that it has
+/// none; at rank 0. [collective]
+std::string describe_nodes(const comm::Communicator& sidecars, const comm::Communicator& neighbours,
+                           const std::vector<Found>& all) {
+  std::string mine;
+  if (neighbours.rank() == 0) {
+    std::istringstream runs(all.empty() ? "no run" : describe_runs(all));
+    for (std::string line; std::getline(runs, line);)
+      mine += fmt::format("\n  on {}: {}", base::host_name(), line);
+    if (node::is_in_container()) mine += "\n" + std::string(no_view_outside);
+  }
+  std::string text;
+  for (const auto& bytes : sidecars.gather(base::to_bytes(mine), 0))
+    text += base::from_bytes<std::string>(bytes);
+  return text;
+}
+
+struct Look {
+  std::vector<Found> all, mine;  ///< on this node: all runs, and the one that is meant
+  bool asked_to_leave = false;
+};
+
+/// Looks for the run until all of its nodes have one, or time is up.
+Look look_for(const comm::Communicator& sidecars, const comm::Communicator& neighbours,
+              const std::string& name, double patience, const std::function<bool()>& leave) {
   const double begin = base::monotonic_seconds();
-  std::vector<Found> all, mine;
-  int32_t seen = 0;
+  Look look;
   // Each look reads the open files of all processes of the node.
   constexpr base::Pauses pauses{0.05, 1.0};
   for (double pause = pauses.shortest;; pause = std::min(2 * pause, pauses.longest)) {
-    all = find_runs(neighbours);
-    mine = matching(all, name);
+    look.all = find_runs(neighbours);
+    look.mine = matching(look.all, name);
     const double waited = sidecars.reduced(base::monotonic_seconds() - begin, comm::Operation::Max);
-    seen = sidecars.reduced<int32_t>(mine.empty() ? 0 : 1, comm::Operation::Min);
-    if ((is_complete(sidecars, neighbours, mine) && seen != 0) || waited >= patience) break;
+    look.asked_to_leave = sidecars.reduced<int32_t>(leave() ? 1 : 0, comm::Operation::Max) != 0;
+    if (is_complete(sidecars, neighbours, look.mine) || waited >= patience || look.asked_to_leave)
+      return look;
     base::clock().sleep(std::min(pause, patience - waited));
   }
+}
+
+/// The segments of the one run of that name that are on this node, as soon as all are there; none
+/// where the node has no part of it.
+std::vector<Found> find_segments(const comm::Communicator& sidecars,
+                                 const comm::Communicator& neighbours, const std::string& name,
+                                 double patience, const std::function<bool()>& leave) {
+  const auto [all, mine, asked_to_leave] = look_for(sidecars, neighbours, name, patience, leave);
+  const auto any = [&](bool here) {
+    return sidecars.reduced<int32_t>(here ? 1 : 0, comm::Operation::Max) != 0;
+  };
+  const bool found = any(!mine.empty()), hidden = any(is_hidden(all, name));
+  const bool several = are_several(sidecars, mine);
+  if (found && !several) return mine;
+  const std::string nodes = describe_nodes(sidecars, neighbours, all);
   comm::together(sidecars, [&] {
-    if (mine.empty())
-      base::fail(ErrorCode::Argument, "no run called '{}' {} here{}{}", name,
-                 is_hidden(all, name) ? "can be attached to from" : "is running",
-                 all.empty() ? "; no run is" : "; these are:\n" + describe_runs(all),
-                 node::is_in_container() ? "\n" + std::string(no_view_outside) : "");
-    if (runs_in(mine).size() > 1)
-      base::fail(ErrorCode::Argument, "several runs are called '{}'; name one by its id:\n{}", name,
-                 describe_runs(mine));
+    if (sidecars.rank() != 0) return;
+    if (several)
+      base::fail(ErrorCode::Argument, "several runs are called '{}'; name one by its id:{}", name,
+                 nodes);
+    if (asked_to_leave)
+      base::fail(ErrorCode::State, "asked to leave while it waited for run '{}'", name);
+    base::fail(ErrorCode::Argument, "no run called '{}' {} on the nodes of this job:{}", name,
+               hidden ? "can be attached to from here" : "is active", nodes);
   });
   return mine;
 }
 
-}  // namespace
-
-Attachment attach_to(const comm::Communicator& sidecars, const std::string& name, double patience) {
-  const auto neighbours = sidecars.split_by_node();
-  const auto found = look_for(sidecars, neighbours, name, patience);
-  Attachment out;
+/// The segments and channels for this rank, of those on its node. [collective]
+void take_channels(Attachment& out, const comm::Communicator& sidecars,
+                   const comm::Communicator& neighbours, const std::vector<Found>& found) {
   std::vector<transport::Source> all;
   comm::together(sidecars, [&] {
     for (const auto& f : found) {
@@ -171,16 +217,29 @@ Attachment attach_to(const comm::Communicator& sidecars, const std::string& name
     out.control.push_back(starts_segment(segment));
     out.is_first = out.is_first || (out.control.back() && segment->identity().node == 0);
   }
+}
+
+}  // namespace
+
+// A launcher may put the simulation on fewer nodes than its allocation has, and sidecars on all.
+Attachment attach_to(const comm::Communicator& sidecars, const std::string& name, double patience,
+                     const std::function<bool()>& leave) {
+  const auto neighbours = sidecars.split_by_node();
+  const auto found = find_segments(sidecars, neighbours, name, patience, leave);
+  Attachment out;
+  take_channels(out, sidecars, neighbours, found);
   const auto channels =
       sidecars.reduced(static_cast<int64_t>(out.sources.size()), comm::Operation::Sum);
-  const auto identity = found.front().identity;
   comm::together(sidecars, [&] {
+    if (found.empty()) return;
+    const auto& identity = found.front().identity;
     if (channels != identity.simulation_ranks)
       base::fail(ErrorCode::Placement,
                  "run '{}' has {} simulation ranks on {} nodes, but the sidecars see only {} of "
                  "them; start at least one sidecar on every node",
                  name, identity.simulation_ranks, identity.nodes, channels);
   });
+  out.job = sidecars.split(found.empty() ? -1 : 0);
   return out;
 }
 

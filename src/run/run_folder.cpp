@@ -89,6 +89,14 @@ bool is_active(const fs::path& folder, Liveness liveness, bool has_locks) {
 
 }  // namespace
 
+std::string marked_id(const fs::path& folder) {
+  const int file = open((folder / marker_name).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (file < 0) return {};
+  const auto mark = parse_mark(read_all(file));
+  close(file);
+  return mark ? mark->id : "";
+}
+
 FolderState look_at_folder(const fs::path& folder) {
   const int file = open((folder / marker_name).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   if (file < 0) return folder_state(folder, {});

@@ -29,6 +29,9 @@ struct FolderClaim {
 /// Looks, and changes nothing. A folder that is not there is empty.
 FolderState look_at_folder(const std::filesystem::path& folder);
 
+/// The id of the run that the folder belongs to, or did; "" if it has no marker.
+std::string marked_id(const std::filesystem::path& folder);
+
 /// What becomes of what is in the output folder if a run starts now, in words for people; "" if
 /// there is nothing. Throws ErrorCode::Configuration if the run would be refused for it.
 std::string judge_folder(const model::Configuration& configuration);

@@ -2,10 +2,12 @@
 // What a run is to do, and what crosses the cut.
 #include "run/run_spec.hpp"
 
+#include <charconv>
 #include <filesystem>
 #include <sstream>
 
 #include "run/run.hpp"
+#include "run/run_folder.hpp"
 #include "transport/publication_header.hpp"
 
 namespace pillion::run {
@@ -51,6 +53,19 @@ std::map<std::string, std::string> read_settings(const std::string& lines, const
     settings[line.substr(0, equals)] = line.substr(equals + 1);
   }
   return settings;
+}
+
+uint64_t choose_id(const RunSpec& spec, const std::string& name, const std::string& marked) {
+  const auto given = spec.given_ids.find(name);
+  if (given == spec.given_ids.end() || given->second == marked) return spec.run;
+  const std::string& text = given->second;
+  uint64_t id = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id, 16);
+  if (error != std::errc() || end != text.data() + text.size() || id_of(id) != text)
+    base::fail(ErrorCode::Configuration,
+               "the environment's PILLION_RUN_ID has the id '{}'; it must be 16 hexadecimal digits",
+               text);
+  return id;
 }
 
 // Sidecars add the lost and dropped publications of the checkpoint themselves.

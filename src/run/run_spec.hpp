@@ -62,7 +62,9 @@ struct RunSpec {
   std::string folder;            ///< the simulation's working folder when it opened the session
   std::vector<int64_t> move_at;  ///< publications at which analyses move that may; for tests
   TestOverrides test_overrides;
-  uint64_t run = 0;         ///< no other run has it
+  uint64_t run = 0;  ///< no other run has it
+  /// By the name of a run: the id that its launcher has chosen, so that sidecars can name it.
+  std::map<std::string, std::string> given_ids;
   ProducedFields produced;  ///< by stages in the simulation; known once these are made
   /// By analysis: products that stages in the simulation declare; known then, too.
   std::vector<std::vector<stagehost::DeclaredProduct>> declared;
@@ -84,7 +86,8 @@ struct RunSpec {
                       &RunSpec::test_overrides, &RunSpec::run,
                       &RunSpec::parameters,     &RunSpec::overrides,
                       &RunSpec::produced,       &RunSpec::declared,
-                      &RunSpec::earlier,        &RunSpec::awaits_sidecars};
+                      &RunSpec::earlier,        &RunSpec::awaits_sidecars,
+                      &RunSpec::given_ids};
   }
 };
 
@@ -92,6 +95,11 @@ struct RunSpec {
 /// ErrorCode::Configuration that is thrown for a line that is none.
 std::map<std::string, std::string> read_settings(const std::string& lines, const char* variable,
                                                  const char* like);
+
+/// The id of the run called `name` whose output folder is marked with the id `marked`, or "". It is
+/// the one that the launcher has given to a run of this name, unless an earlier run has it: a
+/// program may open several sessions. Throws ErrorCode::Configuration if it is malformed.
+uint64_t choose_id(const RunSpec& spec, const std::string& name, const std::string& marked);
 
 /// What a message says of an analysis that is due: what its products lack on the simulation's
 /// account, since the run first began.

@@ -39,6 +39,7 @@ void take_environment(run::RunSpec& spec) {
   };
   take("PILLION_SET", "NAME=VALUE", spec.parameters);
   take("PILLION_OVERRIDE", "KEY=YAML", spec.overrides);
+  take("PILLION_RUN_ID", "NAME=ID", spec.given_ids);
 }
 
 namespace {
@@ -72,6 +73,7 @@ run::RunSpec agree_on_spec(const comm::Communicator& world, int leader, const st
                       .move_at = forced_moves(),
                       .test_overrides = run::read_test_overrides(),
                       .run = new_run(),
+                      .given_ids = {},
                       .produced = {},
                       .declared = {},
                       .earlier = {},
@@ -226,9 +228,11 @@ void Session::take_configuration(model::Configuration configuration) {
 void Session::take_folder(const run::SavedState& state) {
   int first = 0;
   together(run_.world, [&] { first = run_.ranks_of(topology::Role::Simulation).front(); });
-  const auto continues = comm::broadcast_made(run_.world, first, [&] {
+  const auto taken = comm::broadcast_made(run_.world, first, [&] {
+    const auto marked = run::marked_id(run_.configuration.output);
+    const uint64_t id = run::choose_id(spec_, run_.configuration.run, marked);
     run::FolderClaim claim{.folder = run_.configuration.output,
-                           .run = run_.id,
+                           .run = id,
                            .if_exists = run_.configuration.if_exists,
                            .analyses = {},
                            .resumes = !run_.configuration.restart.empty(),
@@ -245,11 +249,13 @@ void Session::take_folder(const run::SavedState& state) {
     }
     for (const auto& warning : run_.folder.warnings()) run_.warn(warning);
     base::ByteWriter out;
+    out.put(id);
     out.put(run_.continues);
     return out.take();
   });
   together(run_.world, [&] {
-    base::ByteReader in(continues);
+    base::ByteReader in(taken);
+    run_.id = spec_.run = in.get<uint64_t>();
     run_.continues = in.get_vector<std::string>();
   });
 }

@@ -18,16 +18,16 @@ using transport::NodeReceiver;
 SidecarJob::SidecarJob(Attach attach, MPI_Comm comm) : attach_(std::move(attach)) {
   run_.log = attach_.log;
   run_.started = base::calendar_seconds();
-  run_.world = comm::Communicator(comm);
-  run_.side = comm::Communicator(comm);
+  if (!attach_.leave) attach_.leave = [] { return false; };
+  attachment_ =
+      run::attach_to(comm::Communicator(comm), attach_.run, attach_.patience, attach_.leave);
+  // Ranks on other nodes take no part: none of the collectives below waits for them.
+  if (is_elsewhere()) return;
+  run_.world = attachment_.job.duplicate();
+  run_.side = std::move(attachment_.job);
   run_.on_node = run_.side.split_by_node();
   run_.leaders = run_.side.split(run_.on_node.rank() == 0 ? 0 : -1);
   run_.roles.assign(static_cast<size_t>(run_.side.size()), topology::Role::Sidecar);
-  if (!attach_.leave) attach_.leave = [] { return false; };
-  attachment_ = run::attach_to(run_.side, attach_.run, attach_.patience);
-  together(run_.side, [&] { configure(); });
-  run::find_stages(run_.side, run_.configuration);
-  together(run_.side, [&] { make_sidecar(); });
 }
 
 void SidecarJob::configure() {
@@ -115,6 +115,9 @@ constexpr const char* evicted_text =
 }  // namespace
 
 SidecarEnding SidecarJob::work() {
+  together(run_.side, [&] { configure(); });
+  run::find_stages(run_.side, run_.configuration);
+  together(run_.side, [&] { make_sidecar(); });
   try {
     const auto ending = serve();
     sidecar_->report_progress();

@@ -24,10 +24,15 @@ struct Attach {
 
 class SidecarJob {
  public:
-  /// Finds the run and loads the stages. [collective] Throws the same error on every rank.
+  /// Finds the run. [collective] Throws the same error on every rank.
   SidecarJob(Attach attach, MPI_Comm comm);
-  /// Takes a slot, works until the run ends or the job is asked to leave, and writes the report.
-  /// [collective] Throws the same error on every rank if there is no slot for it.
+  /// Whether the run is on other nodes only; then there is nothing to do, and no other call.
+  [[nodiscard]] bool is_elsewhere() const { return attachment_.segments.empty(); }
+  /// Whether this is the first rank of the job.
+  [[nodiscard]] bool is_first() const { return run_.side && run_.side.rank() == 0; }
+  /// Loads the stages, takes a slot, works until the run ends or the job is asked to leave, and
+  /// writes the report. [collective] Throws the same error on every rank if there is no slot for
+  /// it.
   policy::SidecarEnding work();
 
  private:

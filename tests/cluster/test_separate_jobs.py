@@ -18,7 +18,6 @@ def apart(case):
     return case
 
 
-@pytest.mark.xfail(strict=True, reason="the sidecars get none")
 def test_options_of_the_launcher_are_for_both_jobs(apart):
     words = apart.run_heat("apart.yaml", 8000, "-n", 4, "--launcher-option=--mpi=pmix")
     done = apart.salloc("-N2 --ntasks-per-node=3", *words, timeout=120)
@@ -26,7 +25,6 @@ def test_options_of_the_launcher_are_for_both_jobs(apart):
     apart.assert_complete("apart")
 
 
-@pytest.mark.xfail(strict=True, reason="steps do not share memory")
 def test_a_step_that_takes_all_memory_leaves_room_for_the_other(apart):
     """With --mem-per-cpu, if the simulation's step comes first."""
     apart.write("job.sh", MEMORY_FIRST.format(heat=apart.cluster.heat))
@@ -35,14 +33,13 @@ def test_a_step_that_takes_all_memory_leaves_room_for_the_other(apart):
     apart.assert_complete("apart")
 
 
-@pytest.mark.xfail(strict=True, reason="the second mpirun is blocked")
-def test_two_mpirun_in_a_batch_job(apart):
+@pytest.mark.parametrize("memory", ["", " --mem=1500", " --mem-per-cpu=500"])
+def test_two_mpirun_in_a_batch_job(apart, memory):
     words = apart.shell(apart.run_heat("apart.yaml", 8000, "--launcher", "mpirun"))
-    apart.finish("-N2 --ntasks-per-node=2", words, timeout=150)
+    apart.finish(f"-N2 --ntasks-per-node=2{memory}", words, timeout=150)
     apart.assert_complete("apart")
 
 
-@pytest.mark.xfail(strict=True, reason="srun is started without an MPI type")
 def test_a_run_that_ends_before_its_sidecars_come(apart):
     words = apart.run_heat("apart.yaml", 200, "-n", 4)
     done = apart.salloc("-N2 --ntasks-per-node=3", *words, timeout=90)
@@ -50,7 +47,6 @@ def test_a_run_that_ends_before_its_sidecars_come(apart):
     apart.assert_complete("apart")
 
 
-@pytest.mark.xfail(strict=True, reason="sidecars attach by name")
 def test_members_of_a_job_array_on_one_node(case):
     """Each in a folder of its own, and each with sidecars of its own: all are called `results`."""
     case.configure("apart", "job: separate")
@@ -64,7 +60,6 @@ def test_members_of_a_job_array_on_one_node(case):
         case.assert_complete(f"{member}/results")
 
 
-@pytest.mark.xfail(strict=True, reason="lost publications are not counted")
 def test_strict_fails_if_all_publications_are_lost(apart):
     words = apart.run_heat("apart.yaml", 200, "-n", 1, "--sidecars", 0, "--strict")
     done = apart.on("n0", *words, timeout=90)

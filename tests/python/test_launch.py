@@ -15,7 +15,8 @@ from pillion.command.run import certain
 from pillion.datasets.raw_datasets import stored_raw
 from pillion.errors import Error
 from pillion.launch.facts import chosen, cores_of, kind_of
-from pillion.launch.plan import Facts, Launcher, Part, Wishes, make_plan, overrides_for, parts_of
+from pillion.launch.launchers import Facts, Launcher, Part
+from pillion.launch.plan import Wishes, make_plan, overrides_for, parts_of
 from pillion.launch.wanted import Kind, Wanted, read_wanted, settings_of
 from pillion.tables import read_table
 
@@ -96,17 +97,22 @@ def test_ranks_are_pinned_where_there_are_cores():
 
 def test_srun():
     facts = Facts(Launcher.SRUN, "srun", cores=16, nodes=2)
-    assert line(TWO, facts, ranks=30) == "srun --cpu-bind=cores -n 32 prog -x"
-    assert line(TWO, facts, ranks=31) == "srun --overcommit --cpu-bind=none -n 33 prog -x"
+    srun = "srun --kill-on-bad-exit=1"  # other ranks would wait in MPI for one that failed
+    assert line(TWO, facts, ranks=30) == f"{srun} --cpu-bind=cores -n 32 prog -x"
+    assert line(TWO, facts, ranks=31) == f"{srun} --overcommit --cpu-bind=none -n 33 prog -x"
     mine = line(TWO, facts, ranks=30, launcher_options=("--cpu-bind=sockets",))
-    assert mine == "srun --cpu-bind=sockets -n 32 prog -x"
+    assert mine == f"{srun} --cpu-bind=sockets -n 32 prog -x"
     threads = Facts(Launcher.SRUN, "srun", cores=16, nodes=2, threads=4)
     assert "--cpus-per-task=4 --cpu-bind=cores" in line(TWO, threads, ranks=6)
     made = plan(SEPARATE, facts, ranks=8)
-    assert made.sidecars == (
-        *("srun", "--overlap", "--ntasks-per-node=1", "-n", "2"),
-        *("/bin/pillion-attach", "box", "--wait", "60"),
-    )
+    shared = ("srun", "--overlap", "--mem=0", "--kill-on-bad-exit=1")
+    assert made.simulation == (*shared, "-n", "8", "prog", "-x")
+    attach = ("/bin/pillion-attach", "box", "--wait", "60")
+    assert made.sidecars == (*shared, "--ntasks-per-node=1", "-n", "2", *attach)
+    # Options are for both jobs, after ours, so that they count.
+    made = plan(SEPARATE, facts, ranks=8, launcher_options=("--mem=100",))
+    assert made.simulation == (*shared, "--mem=100", "-n", "8", "prog", "-x")
+    assert made.sidecars[5:8] == ("--mem=100", "-n", "2")
 
 
 def test_several_programs():
@@ -136,8 +142,9 @@ def test_a_shell_deals_programs_to_ranks_under_srun():
     made = plan(
         TWO, facts, program="echo 'a b' : -n 2 echo c", ranks=3, sidecar_program=("echo", "$d")
     )
-    assert made.simulation[:4] == ("srun", "--cpu-bind=cores", "-n", "7")
-    script = made.simulation[4:]
+    assert made.simulation[:3] == ("srun", "--kill-on-bad-exit=1", "--cpu-bind=cores")
+    assert made.simulation[3:5] == ("-n", "7")
+    script = made.simulation[5:]
     said = [
         limits.run(script, env={"SLURM_PROCID": str(r)}, capture_output=True, text=True).stdout
         for r in range(7)
@@ -152,8 +159,28 @@ def test_sidecars_in_a_job_of_their_own():
     # Two launchers would pin to the same cores.
     assert "--bind-to" not in made.simulation and "--bind-to" not in made.sidecars
     assert plan(SEPARATE, sidecars=0).sidecars is None
-    nodes = plan(SEPARATE, Facts(Launcher.OPEN_MPI, cores=8, nodes=2), sidecars=2)
+    nodes = plan(SEPARATE, Facts(Launcher.OPEN_MPI, cores=8, nodes=2), ranks=6, sidecars=2)
     assert "--map-by ppr:2:node" in shlex.join(nodes.sidecars)
+    # Open MPI would fill one node after the other, and sidecars of the last would have no run.
+    assert "--map-by ppr:3:node" in shlex.join(nodes.simulation)
+
+
+def test_sidecars_of_a_job_of_their_own_find_their_run_by_its_id():
+    made = plan(SEPARATE, run_id="00000000000000ff")
+    assert made.environment["PILLION_RUN_ID"] == "box=00000000000000ff"
+    assert made.sidecars[-3:] == ("00000000000000ff", "--wait", "60")
+    assert "PILLION_RUN_ID" not in plan(SEPARATE, sidecars=0, run_id="1").environment
+    assert "PILLION_RUN_ID" not in plan(TWO, run_id="00000000000000ff").environment
+    # A script has another id each time.
+    text = "\n".join(made.lines())
+    words = 'mpirun() { printf "%s\n" "$PILLION_RUN_ID" "$@" | grep -E "box=|^[0-9a-f]{16}$"; }\n'
+    said = [
+        limits.run(["bash", "-c", words + text], capture_output=True, text=True).stdout.split()
+        for _ in range(2)
+    ]
+    ids = [set(word.removeprefix("box=") for word in found) for found in said]
+    assert [len(found) for found in said] == [2, 2] and [len(i) for i in ids] == [1, 1]
+    assert ids[0] != ids[1]
 
 
 def test_lines_can_be_given_to_a_shell():

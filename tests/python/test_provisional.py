@@ -61,12 +61,13 @@ def test_it_says_whether_sidecars_are_still_at_work(live, tmp_path, monkeypatch)
     assert live == any("still at work" in text for text in read_run(tmp_path).warnings)
 
 
-def test_all_lost_is_a_fault(tmp_path):
+def test_lost_publications_are_faults(tmp_path):
     sample = make_sample(tmp_path)
     run = read_run(tmp_path)
     assert faults(run, None) == []
     sample.analyses[0] |= {"publications": 0, "lost": 9, "dropped": 2}
     sample.analyses[1] |= {"publications": 1, "lost": 20}
     sample.write()
-    (fault,) = faults(read_run(tmp_path), None)
-    assert fault == f"analysis {sample.analyses[0]['name']} has lost all of its 11 publications"
+    first, second = faults(read_run(tmp_path), None)
+    assert first == f"analysis {sample.analyses[0]['name']} has lost all of its 11 publications"
+    assert second == f"analysis {sample.analyses[1]['name']} has lost 20 publications"

@@ -4,13 +4,14 @@ the terminal, and curves have the shape of their columns.
 """
 
 import math
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import pytest
 from pillion.errors import Error
-from pillion.launch.ending import ending, status_text
+from pillion.launch.ending import are_all_lost, ending, faults, status_text
 from pillion.launch.line import line_of
 from pillion.progress import State, read_parts
 from pillion.report.run import read_run
@@ -319,6 +320,29 @@ def test_how_a_run_ended(tmp_path):
     assert "✘" in shown(ending(run, None, folder, 3, None, 100), 100)[0]
     assert "ended with status 3" in shown(ending(run, None, folder, 3, None, 100), 100)[0]
     assert "asked to stop by SIGINT" in shown(ending(run, None, folder, 1, 2, 100), 100)[0]
+
+
+def test_lost_publications_are_a_fault(tmp_path):
+    """No tick without a word about them, and a run with --strict fails for some, too."""
+    folder = make_sample(tmp_path / "results").folder
+    run = read_run(folder)
+    assert faults(run, None) == [] and not are_all_lost(run)
+    first, *others = run.analyses
+    some = replace(run, analyses=[replace(first, publications=5, lost=2, dropped=1), *others])
+    (found,) = faults(some, None)
+    assert f"{first.name} has lost 3 publications" in found and not are_all_lost(some)
+    line = shown(ending(some, None, folder, 0, None, 100), 100)[0]
+    assert line.startswith("! results") and line.endswith("3 lost")
+    everything = replace(run, analyses=[replace(first, publications=0, lost=7), *others])
+    assert "all of its 7 publications" in faults(everything, None)[0]
+    assert are_all_lost(everything) and not are_all_lost(None)
+
+
+def test_a_report_that_could_not_be_written(tmp_path):
+    """The session was closed all the same."""
+    write(tmp_path, progress(state="ended"))
+    text = "\n".join(shown(ending(None, view_of(tmp_path), Path("out"), 0, None, 200), 200))
+    assert "its report could not be written" in text and "did not close" not in text
 
 
 def test_a_run_that_crashed(tmp_path):

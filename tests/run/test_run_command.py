@@ -122,6 +122,33 @@ def test_the_status_is_the_programs(build, tmp_path):
         assert run_pillion(build, *words, cwd=tmp_path).returncode == status
 
 
+def test_a_program_that_fails_at_once_does_not_wait_for_its_sidecars(build, tmp_path):
+    """They look for its run, for a minute unless they are asked to leave."""
+    (tmp_path / "pillion.yaml").write_text(configuration("separate"))
+    begin = time.monotonic()
+    done = run_pillion(build, "run", "pillion.yaml", "--", "/bin/false", cwd=tmp_path)
+    assert done.returncode == 1, done.stderr
+    assert time.monotonic() - begin < limits.limit(30), done.stderr
+
+
+@pytest.mark.parametrize("lost", ["sidecars that fail", "no sidecars"])
+def test_sidecars_that_do_not_come_are_a_failure(build, tmp_path, lost):
+    """The run itself has ended well."""
+    given = {"PILLION_BIN": str(tmp_path)}
+    attach = tmp_path / "pillion-attach"
+    attach.write_text("#!/bin/sh\nexit 1\n")
+    attach.chmod(0o755)
+    options = ["--sidecars", 0] if lost == "no sidecars" else []
+    (tmp_path / "pillion.yaml").write_text(
+        configuration("separate").replace("deadline: 30", "deadline: 1")
+    )
+    program = build / "examples/heat/heat"
+    words = ["run", "-n", 1, *options, "pillion.yaml", "--", program, 16, 50]
+    done = run_pillion(build, *words, cwd=tmp_path, **given)
+    assert done.returncode == (0 if lost == "no sidecars" else 3), done.stderr
+    assert "✔" not in done.stderr and "lost" in done.stderr
+
+
 def test_wrong_use(build, tmp_path):
     (tmp_path / "pillion.yaml").write_text(configuration("simulation"))
     cases = [

@@ -19,7 +19,8 @@ from typing import IO
 from pillion.advise.placement import Chain, Chains, Placement, cut_at, inside, mode_of
 from pillion.advise.trace import ShortRun, Trace, read_trace
 from pillion.errors import Error
-from pillion.launch.plan import Facts, Plan, Wishes, make_plan
+from pillion.launch.launchers import Facts
+from pillion.launch.plan import Plan, Wishes, make_plan
 from pillion.launch.wanted import Kind, read_wanted
 from pillion.progress import read_parts
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pillion.advise.placement import Placement
     from pillion.advise.short_runs import Runner
     from pillion.advise.trace import ShortRun
-    from pillion.launch.plan import Facts
+    from pillion.launch.launchers import Facts
 
 _EPILOG = """\
 PROGRAM is run several times, a few seconds each, in this folder: with all analyses in the
@@ -136,14 +136,14 @@ def _of_a_run(arguments: argparse.Namespace) -> "Advice":
     from pillion.advise import placement
     from pillion.advise.advice import advise
     from pillion.advise.trace import NOTE, read_finished_run
-    from pillion.launch.facts import cores_of
+    from pillion.launch.facts import cores_here
 
     finished, chains, kind, memory = read_finished_run(arguments.configuration)
     ranks = arguments.ranks or finished.placement.simulation
     sidecars = arguments.sidecars or placement.numbers_of_sidecars(ranks)
     considered = placement.candidates(ranks, sidecars, chains.all)
     # It may have been on a larger machine than this.
-    cores = max(cores_of(os.sched_getaffinity(0)), finished.placement.ranks)
+    cores = max(cores_here(), finished.placement.ranks)
     advice = advise([finished], chains.all, cores, memory, considered, kind)
     return replace(advice, notes=[NOTE, *advice.notes])
 

@@ -5,12 +5,15 @@ pillion-stages.
 """
 
 import argparse
+import os
 import re
 import sys
+from pathlib import Path
 
 from pillion import programs
 from pillion.command import paint
 from pillion.errors import Error
+from pillion.launch.allocation import Allocation, allocation_of
 
 _REPEATED = ("set", "override")
 _SINGLE = ("ranks", "nodes", "sidecars", "catalogue", "restart", "of")
@@ -37,8 +40,14 @@ def add_check(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="what goes before the file's own, such as sidecars.memory='2 GiB'",
     )
-    parser.add_argument("--ranks", metavar="N", help="of the whole job, sidecars included")
-    parser.add_argument("--nodes", metavar="N", help="that the ranks are on, evenly")
+    parser.add_argument(
+        "--ranks",
+        metavar="N",
+        help="of the whole job, sidecars included; default: a batch job's tasks",
+    )
+    parser.add_argument(
+        "--nodes", metavar="N", help="that the ranks are on, evenly; default: a batch job's"
+    )
     parser.add_argument(
         "--sidecars", metavar="N", help="number of ranks that are started as sidecars"
     )
@@ -65,6 +74,8 @@ def run_check(arguments: argparse.Namespace) -> int:
         print(paint.error("pillion check: which configuration?"), file=sys.stderr)
         return 2
     words = _words(arguments)
+    if not arguments.json:
+        _note_memory(arguments)
     if arguments.json or not paint.has_colours(sys.stdout):
         programs.become("pillion-check", words)
     return _print_painted(words)
@@ -79,7 +90,35 @@ def _words(arguments: argparse.Namespace) -> list[str]:
         value = getattr(arguments, name)
         if value is not None:
             words += [f"--{name}", value]
+    words += _of_job(arguments, allocation_of(os.environ))
     return words + (["--json"] if arguments.json else [])
+
+
+def _of_job(arguments: argparse.Namespace, allocation: Allocation | None) -> list[str]:
+    """Nodes and ranks of the batch job that this runs in, if none are named."""
+    if allocation is None or arguments.of or arguments.ranks or arguments.nodes:
+        return []
+    return ["--nodes", str(allocation.nodes), "--ranks", str(allocation.tasks)]
+
+
+def _note_memory(arguments: argparse.Namespace) -> None:
+    """Notes a budget that is larger than what a node of the batch job has."""
+    from pillion.launch.wanted import read_wanted, settings_of
+
+    allocation = allocation_of(os.environ)
+    if allocation is None or allocation.memory is None:
+        return
+    try:
+        overrides = settings_of(arguments.override)
+        wanted = read_wanted(Path(arguments.configuration), settings_of(arguments.set), overrides)
+    except Error:
+        return  # pillion-check explains it
+    if wanted.memory is not None and wanted.memory > allocation.memory:
+        print(
+            f"note: `memory` in `sidecars` is {wanted.memory >> 20:,} MiB, and a node of "
+            f"{allocation.system} job {allocation.job} has {allocation.memory >> 20:,} MiB",
+            file=sys.stderr,
+        )
 
 
 def _print_schema() -> int:

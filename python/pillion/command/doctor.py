@@ -19,6 +19,7 @@ from pathlib import Path
 
 from pillion import programs
 from pillion.command import paint
+from pillion.command.doctor_job import job_lines, limit_of_groups
 
 
 class Verdict(Enum):
@@ -47,7 +48,10 @@ ENOUGH_FILES = 1024
 def findings(environment: Mapping[str, str] = os.environ) -> Iterator[Finding]:
     yield Finding("installation", str(programs.prefix()))
     yield launcher(environment.get("MPIEXEC", "mpirun"))
+    for what, found, advice in job_lines(environment):
+        yield Finding(what, found, Verdict.NOTE if advice else Verdict.GOOD, advice)
     yield cores()
+    yield memory(limit_of_groups())
     yield shared_memory(Path("/dev/shm"))
     yield open_files(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
     yield from stages(str(programs.folder()))
@@ -87,6 +91,19 @@ def cores() -> Finding:
         advice = "sidecars and simulation will take turns: analyses hide nothing on one core"
         return Finding("cores", found, Verdict.NOTE, advice)
     return Finding("cores", found)
+
+
+def memory(limit: int | None) -> Finding:
+    """The node's memory, and the limit of this process's control group if that is less."""
+    all_of_it = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    found = f"{all_of_it / 2**20:,.0f} MiB"
+    if limit is None or limit >= all_of_it:
+        return Finding("memory", found)
+    found = f"{limit / 2**20:,.0f} MiB, the limit of this control group, of {found}"
+    if limit < 4 * ENOUGH_SHARED_MEMORY:
+        advice = "the budget of sidecars, `memory`, is part of it; batch jobs get more with --mem"
+        return Finding("memory", found, Verdict.NOTE, advice)
+    return Finding("memory", found)
 
 
 def shared_memory(folder: Path) -> Finding:

@@ -2,13 +2,17 @@
 """`pillion plan`: who runs where, drawn, and written as launchers want it."""
 
 import argparse
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pillion.command.doctor_job import described
 from pillion.errors import Error
+from pillion.launch.allocation import allocation_of
 
 if TYPE_CHECKING:
+    from pillion.launch.allocation import Allocation
     from pillion.plan import Machine, Plan
     from pillion.plan.planning import Figures
 
@@ -28,8 +32,8 @@ def add_plan(parser: argparse.ArgumentParser) -> None:
         "machine",
         nargs="?",
         default="this",
-        help='"this" (the default), a file of lstopo\'s, "numa:2 core:16", "mesh:8x8", or '
-        '"64 nodes of" any of these',
+        help='"this" (the default: the nodes of the batch job, or this machine), a file of '
+        'lstopo\'s, "numa:2 core:16", "mesh:8x8", or "64 nodes of" any of these',
     )
     parser.add_argument("-n", "--ranks", type=int, help="ranks of the job; all cores if left out")
     counts = parser.add_mutually_exclusive_group(required=True)
@@ -50,7 +54,11 @@ def add_plan(parser: argparse.ArgumentParser) -> None:
 def run_plan(arguments: argparse.Namespace) -> int:
     from pillion.plan import machine, make_plan
 
-    where = machine(arguments.machine, _mesh(arguments.mesh))
+    allocation = allocation_of(os.environ) if arguments.machine == "this" else None
+    named = _of_job(allocation) if allocation else arguments.machine
+    where = machine(named, _mesh(arguments.mesh))
+    if allocation:
+        print(f"in {described(allocation)}")
     plans = {
         mapping: make_plan(
             where,
@@ -65,6 +73,8 @@ def run_plan(arguments: argparse.Namespace) -> int:
     plan = plans[arguments.mapping]
     _show(where, plan, plans)
     hosts = _hosts(arguments.hosts)
+    if allocation and not hosts:
+        hosts = list(allocation.hosts)
     files = _files(plan, hosts, arguments)
     if arguments.draw:
         from pillion.plan.picture import picture
@@ -77,6 +87,16 @@ def run_plan(arguments: argparse.Namespace) -> int:
         print(f"written to {arguments.write}: {', '.join(files)}")
         print("launch.txt there says how each is used")
     return 0
+
+
+def _of_job(allocation: "Allocation") -> str:
+    """The job's nodes in words. If this is one of them, the others are taken to be like it; from
+    a login node only their numbers of cores are known.
+    """
+    from pillion.launch.facts import nodes_are_like_this
+
+    shape = "this" if nodes_are_like_this(allocation) else f"core:{min(allocation.cores)}"
+    return f"{allocation.nodes} nodes of {shape}"
 
 
 def _write(path: Path, text: str) -> None:

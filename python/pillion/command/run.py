@@ -3,8 +3,11 @@
 
 import argparse
 import json
+import os
 import re
+import secrets
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -32,10 +35,13 @@ The program's output passes through untouched; messages of this command go to st
 Ctrl-C and SIGTERM are forwarded once; a second one kills.
 
 Exit status: that of the program; 1 if CONFIG is refused or nothing could be started. With --strict
-it is 3 if the program ends well, but an analysis was disabled or has lost all of its publications,
-or there is no report."""
+it is 3 if the program ends well, but an analysis was disabled or has lost publications, or there is
+no report. It is also 3 if the sidecars of a job of their own did not join the run, and all that
+they had to compute is lost."""
 
-_DISABLED = 3
+_INCOMPLETE = 3
+BATCH_SYSTEMS = ("slurm", "pbs", "lsf")
+_SUBMITS = {"sbatch": "slurm", "qsub": "pbs", "bsub": "lsf"}
 
 
 def _count(text: str) -> int:
@@ -48,6 +54,14 @@ def _at_least_one(text: str) -> int:
     if _count(text) == 0:
         raise argparse.ArgumentTypeError("at least one rank must simulate")
     return _count(text)
+
+
+def _minutes(text: str) -> int:
+    found = re.fullmatch(r"(\d{1,4}):([0-5]\d)", text)
+    minutes = int(found[1]) * 60 + int(found[2]) if found else 0
+    if minutes == 0:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a time in hours and minutes, as 12:30")
+    return minutes
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
@@ -63,10 +77,16 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add("--sidecar-program", metavar="PROGRAM", help="what sidecar ranks run, with its arguments")
     add("--dry-run", action="store_true", help="print what would be started, for a shell")
+    add("--write", metavar="FILE", type=Path, help="write a batch script, and start nothing")
+    add("--nodes", metavar="N", type=_at_least_one, default=1, help="of the batch script")
+    add(
+        "--time", metavar="H:MM", type=_minutes, default=60, help="limit of the batch script (1:00)"
+    )
+    add("--batch", choices=BATCH_SYSTEMS, help="its batch system; default: the one that is here")
     add(
         "--strict",
         action="store_true",
-        help="fail if an analysis is disabled or has lost everything, or without a report",
+        help="fail if an analysis is disabled or has lost publications, or without a report",
     )
     add("--no-check", action="store_true", help="start without checking CONFIG first")
 
@@ -88,6 +108,8 @@ def run_run(arguments: argparse.Namespace) -> int:
     said = read_wanted(arguments.configuration, wishes.settings)
     overrides = overrides_for(said, wishes.sidecars)
     wanted = read_wanted(arguments.configuration, wishes.settings, overrides)
+    if arguments.write:
+        return _write(arguments, wishes, wanted)
     facts = find_facts(arguments.launcher)
     plan = make_plan(wishes, wanted, facts, _program("pillion-attach"))
     if arguments.dry_run:
@@ -96,6 +118,56 @@ def run_run(arguments: argparse.Namespace) -> int:
     if not arguments.no_check:
         _check(wishes, plan, overrides, facts.nodes, wanted.has_fields)
     return _start(plan, wanted, arguments.strict)
+
+
+def _write(arguments: argparse.Namespace, wishes: "Wishes", wanted: "Wanted") -> int:
+    """Writes the script that runs the same command, without the options for it, in a batch job."""
+    from pillion.launch.batch import request_for, script_for
+    from pillion.launch.facts import threads_of
+    from pillion.launch.wanted import Kind
+
+    system = arguments.batch or next((s for c, s in _SUBMITS.items() if shutil.which(c)), "slurm")
+    if arguments.ranks is None:
+        raise Error("how many simulation ranks? A batch script needs -n")
+    each = wanted.sidecars if wishes.sidecars is None else wishes.sidecars
+    others = sum(part.ranks or 0 for part in wishes.parts[1:])
+    request = request_for(
+        wanted.run,
+        arguments.ranks + others,
+        each,
+        wanted.kind in (Kind.PER_NODE, Kind.SEPARATE),
+        arguments.nodes,
+        threads_of(os.environ),
+        arguments.time,
+        _same_command(arguments),
+    )
+    try:
+        arguments.write.write_text(script_for(system, request), encoding="utf-8")
+        arguments.write.chmod(0o755)
+    except OSError as error:
+        raise Error(f"cannot write {arguments.write}: {error.strerror}") from error
+    submit = next(command for command, name in _SUBMITS.items() if name == system)
+    redirected = "< " if system == "lsf" else ""
+    print(f"{arguments.write}: {request.nodes} nodes of {request.tasks} tasks, sidecars included")
+    print(f"next: {submit} {redirected}{arguments.write}")
+    return 0
+
+
+def _same_command(arguments: argparse.Namespace) -> list[str]:
+    words = ["pillion", "run", "-n", str(arguments.ranks)]
+    if arguments.sidecars is not None:
+        words += ["--sidecars", str(arguments.sidecars)]
+    for setting in arguments.set:
+        words += ["--set", setting]
+    if arguments.launcher:
+        words += ["--launcher", arguments.launcher]
+    words += [f"--launcher-option={option}" for option in arguments.launcher_option]
+    if arguments.sidecar_program:
+        words += ["--sidecar-program", arguments.sidecar_program]
+    words += ["--strict"] * arguments.strict + ["--no-check"] * arguments.no_check
+    program = list(arguments.program)
+    program = program[program.index("--") + 1 :] if "--" in program else program
+    return [*words, str(arguments.configuration), "--", *program]
 
 
 def _wishes(arguments: argparse.Namespace) -> "Wishes":
@@ -122,6 +194,7 @@ def _wishes(arguments: argparse.Namespace) -> "Wishes":
         sidecar_program=tuple(helper),
         launcher_options=tuple(arguments.launcher_option),
         settings=settings_of(arguments.set),
+        run_id=secrets.token_hex(8),
     )
 
 
@@ -197,7 +270,7 @@ def _mistakes(text: str) -> list[dict[str, object]]:
 def _start(plan: "Plan", wanted: "Wanted", strict: bool) -> int:
     from rich.console import Console
 
-    from pillion.launch.ending import ending, faults
+    from pillion.launch.ending import are_all_lost, ending, faults
     from pillion.launch.job import Job
     from pillion.launch.line import Follower
 
@@ -206,6 +279,8 @@ def _start(plan: "Plan", wanted: "Wanted", strict: bool) -> int:
     follower = Follower(Path(wanted.output))
     job = Job(plan, follower)
     follower.sessions = job.sessions
+    for command in plan.started():
+        console.print(f"+ {command}", style="bright_black", soft_wrap=True, markup=False)
     status = job.run()
     view = follower.look()
     report = follower.report()
@@ -217,4 +292,11 @@ def _start(plan: "Plan", wanted: "Wanted", strict: bool) -> int:
     found = faults(report, view) if strict and status == 0 else []
     for fault in found:
         print(f"pillion run --strict: {fault}", file=sys.stderr)
-    return _DISABLED if found else status
+    if status == 0 and job.sidecar_status and are_all_lost(report):
+        found.append("sidecars did not join")
+        print(
+            f"pillion run: the sidecars did not join the run, and ended with status "
+            f"{job.sidecar_status}; all that they had to compute is lost",
+            file=sys.stderr,
+        )
+    return _INCOMPLETE if found else status

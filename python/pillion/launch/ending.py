@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from pillion.progress import State
 from pillion.report.run import Analysis, Product, Run
 from pillion.units import seconds
 from pillion.watch.columns import FINAL, analyses, count
@@ -53,19 +54,29 @@ def faults(run: Run | None, view: View | None) -> list[str]:
         return ["there is no report of the run" if view else "the program opened no session"]
     found = [f"analysis {a.name} was disabled: {a.disabled}" for a in run.analyses if a.disabled]
     found += [
-        f"analysis {a.name} has lost all of its {count(a.lost + a.dropped)} publications"
+        f"analysis {a.name} has lost {'all of its ' if a.publications == 0 else ''}"
+        f"{count(a.lost + a.dropped)} publications"
         for a in run.analyses
-        if a.publications == 0 and a.lost + a.dropped > 0 and not a.disabled
+        if a.lost + a.dropped > 0 and not a.disabled
     ]
     if view is not None and view.failure:
         found.append(f"the session ended early: {view.failure}")
     return found
 
 
+def are_all_lost(run: Run | None) -> bool:
+    """Whether all analyses that have lost publications have nothing else."""
+    lost = [a for a in run.analyses if a.lost + a.dropped > 0] if run is not None else []
+    return bool(lost) and all(a.publications == 0 for a in lost)
+
+
 def _headline(run: Run, name: str, status: int, signalled: int | None) -> Text:
     facts = run.facts
-    good = status == 0 and signalled is None
-    mark = ("✔ ", "bold green") if good else ("✘ ", "bold red")
+    lost = sum(a.lost + a.dropped for a in run.analyses)
+    if status or signalled is not None:
+        mark = ("✘ ", "bold red")
+    else:
+        mark = ("! ", "bold yellow") if lost else ("✔ ", "bold green")
     text = Text.assemble(mark, (name, f"bold {ACCENT}"))
     if signalled is not None:
         text.append(f" was asked to stop by {signal.Signals(signalled).name}", "yellow")
@@ -78,7 +89,9 @@ def _headline(run: Run, name: str, status: int, signalled: int | None) -> Text:
     )
     text.append(f"  {count(steps)} steps in {seconds(run.seconds)}")
     text.append(f", {count(publications)} publications")
-    return text.append(f", {count(skipped)} skipped", "yellow") if skipped else text
+    if skipped:
+        text.append(f", {count(skipped)} skipped", "yellow")
+    return text.append(f", {count(lost)} lost", "bold red") if lost else text
 
 
 def _row(analysis: Analysis) -> Row:
@@ -148,7 +161,10 @@ def _without_report(
             return [text, Text(f"  (at least none that writes to {folder}/progress.json)")]
         return [text.append(" before it had opened a Pillion session; see what it said above")]
     last = "before the first step" if view.step is None else f"at step {count(view.step)}"
-    text.append(f" {last}, and did not close its session: there is no report")
+    if view.state is State.ENDED:
+        text.append(f" {last}; it closed its session, but its report could not be written")
+    else:
+        text.append(f" {last}, and did not close its session: there is no report")
     lines: list[RenderableType] = [text]
     if view.failure:
         lines.append(Text(f"  {view.failure}", "red"))

@@ -76,6 +76,7 @@ class Job:
         self._processes: list[subprocess.Popen[bytes]] = []
         self._said_at = self._looked_at = time.monotonic()
         self.signalled: int | None = None
+        self.sidecar_status: int | None = None  # of those in a job of their own, once they ended
 
     def sessions(self) -> list[int]:
         """Numbers of the sessions that its processes are in."""
@@ -93,6 +94,7 @@ class Job:
                     # Those at work finish what there is, however long it takes.
                     served = self._following.has_sidecars()
                     self._attend(sidecars, None if served else time.monotonic() + _MOMENT)
+                    self.sidecar_status = sidecars.returncode
             finally:
                 self._end_all()
         status = simulation.returncode

@@ -3,57 +3,24 @@
 configuration wants, and what there is to start it with. Pure.
 """
 
-import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 
 from pillion.errors import Error
+from pillion.launch.allocation import Allocation
+from pillion.launch.launchers import Facts, Launcher, Part, Step, line, variables_of
 from pillion.launch.wanted import Kind, Wanted
 
 _PATIENCE = 60  # seconds for which sidecars of another job wait for the simulation
-_PINNING = re.compile(r"-{1,2}(bind-to|map-by|rank-by|cpu-bind|cpu_bind|cpu-set|distribution)\b")
-
-
-class Launcher(Enum):
-    """The kind of program that starts ranks."""
-
-    OPEN_MPI = "Open MPI"
-    HYDRA = "MPICH"  # and what descends from it
-    SRUN = "srun"
-    OTHER = "another mpirun"
-
-
-@dataclass(frozen=True)
-class Facts:
-    """The launcher and the cores that are available."""
-
-    launcher: Launcher
-    command: str = "mpirun"
-    cores: int = 1  # of this node, which others are taken to be like
-    nodes: int = 1
-    threads: int = 1  # that each rank will use
-    is_root: bool = False
-    tasks: int | None = None  # that a batch system has set aside
-
-    @property
-    def room(self) -> int:
-        """Ranks that have cores of their own, one for each thread; at least one on each node."""
-        return max(1, self.cores // self.threads) * self.nodes
-
-
-@dataclass(frozen=True)
-class Part:
-    """A program with its arguments, and how many ranks it is to have."""
-
-    words: tuple[str, ...]
-    ranks: int | None = None
+RUN_ID = "PILLION_RUN_ID"
 
 
 @dataclass(frozen=True)
 class Wishes:
-    """The user's wishes from the command line."""
+    """The user's wishes from the command line. `run_id` is for the run, if sidecars are to find it
+    by that.
+    """
 
     configuration: str
     parts: tuple[Part, ...]
@@ -64,6 +31,7 @@ class Wishes:
     settings: Mapping[str, str] = field(default_factory=dict)
     overrides: Mapping[str, str] = field(default_factory=dict)  # of the configuration's entries
     environment: Mapping[str, str] = field(default_factory=dict)  # for ranks to find, too
+    run_id: str = ""
 
 
 @dataclass(frozen=True)
@@ -75,14 +43,30 @@ class Plan:
     environment: dict[str, str]
     simulation_ranks: int
     sidecar_ranks: int
+    run_id: str = ""
 
     def lines(self) -> list[str]:
-        """For a shell, which starts the same with them."""
-        given = " ".join(f"{name}={shlex.quote(v)}" for name, v in self.environment.items())
-        simulation = f"{given} {shlex.join(self.simulation)}"
+        """For a shell, which starts the same with them; a run gets another id each time."""
+        simulation = [self._given(), shlex.join(self.simulation)]
         if self.sidecars is None:
-            return [simulation]
-        return [f"{simulation} &", shlex.join(self.sidecars), "wait"]
+            return [" ".join(simulation)]
+        sidecars = shlex.join(self.sidecars)
+        launcher = {k: v for k, v in self.environment.items() if not k.startswith("PILLION_")}
+        given = " ".join(f"{name}={shlex.quote(v)}" for name, v in launcher.items())
+        lines = [f"{' '.join(simulation)} &", f"{given} {sidecars}".strip(), "wait"]
+        if not self.run_id:
+            return lines
+        return [_NEW_ID, *(text.replace(self.run_id, '"$id"') for text in lines)]
+
+    def started(self) -> list[str]:
+        """The commands as this process starts them, to show to users."""
+        return [shlex.join(words) for words in (self.simulation, self.sidecars) if words]
+
+    def _given(self) -> str:
+        return " ".join(f"{name}={shlex.quote(v)}" for name, v in self.environment.items())
+
+
+_NEW_ID = "id=$(od -An -N8 -tx8 /dev/urandom | tr -d ' ')"
 
 
 def parts_of(words: Sequence[str]) -> tuple[Part, ...]:
@@ -113,7 +97,9 @@ def overrides_for(wanted: Wanted, sidecars: int | None) -> dict[str, str]:
 
 
 def make_plan(wishes: Wishes, wanted: Wanted, facts: Facts, attach: str) -> Plan:
-    """`attach` is the program that sidecars of a job of their own run."""
+    """`attach` is the program that sidecars of a job of their own run. Raises Error if nodes of the
+    allocation cannot have what is wanted.
+    """
     each = wanted.sidecars if wishes.sidecars is None else wishes.sidecars
     on_nodes = wanted.kind in (Kind.PER_NODE, Kind.SEPARATE)
     sidecars = each * facts.nodes if on_nodes else each
@@ -123,22 +109,33 @@ def make_plan(wishes: Wishes, wanted: Wanted, facts: Facts, attach: str) -> Plan
     ranks = wishes.ranks or max(1, (facts.tasks or 1) - sidecars - others)
     parts = _with_sidecars(wishes, ranks, within)
     total = sum(part.ranks or 0 for part in parts)
-    environment = _environment(wishes, wanted, separate and sidecars > 0)
+    if wanted.kind is Kind.PER_NODE and facts.allocation is not None:
+        _expect_tasks(facts.allocation, total, each)
+    kept = each if separate else 0
+    groups = _in_groups(facts, parts, total, 0 if on_nodes else sidecars, kept)
+    shares = separate and sidecars > 0
+    environment = variables_of(facts, shares) | _environment(wishes, wanted, shares)
+    names = tuple(name for name in environment if name.startswith("PILLION_"))
+    names += tuple(wishes.environment)
+    spread = _each_node(facts, total) if shares else 0
+    step = Step(groups, tuple(dict.fromkeys(names)), not separate, shares, spread)
     options = wishes.launcher_options
-    pinned = not separate and not any(_PINNING.match(option) for option in options)
-    first = _line(facts, parts, options, list(environment), pinned)
     second = None
-    if separate and sidecars:
-        words = (attach, wanted.run, "--wait", str(_PATIENCE))
-        overlap = ("--overlap",) if facts.launcher is Launcher.SRUN else ()
-        spread = _one_per_node(facts, each)
-        second = _line(facts, [Part(words, sidecars)], (*overlap, *spread), [], False)
-    return Plan(first, second, environment, total - within, sidecars)
+    if shares:
+        words = (attach, wishes.run_id or wanted.run, "--wait", str(_PATIENCE))
+        where = _nodes_of_groups(facts)
+        apart = tuple((Part(words, each * nodes),) for nodes in where)
+        one_each = each if facts.nodes > 1 else 0
+        second = line(facts, Step(apart, (), False, True, one_each), options)
+    first = line(facts, step, options)
+    run_id = wishes.run_id if shares else ""
+    return Plan(first, second, environment, total - within, sidecars, run_id)
 
 
 def line_for(facts: Facts, words: Sequence[str], ranks: int) -> tuple[str, ...]:
     """The command line that starts `ranks` ranks of one program."""
-    return _line(facts, [Part(tuple(words), ranks)], (), (), True)
+    parts = (Part(tuple(words), ranks),)
+    return line(facts, Step(_in_groups(facts, parts, ranks, 0, 0)), ())
 
 
 def _with_sidecars(wishes: Wishes, ranks: int, within: int) -> list[Part]:
@@ -149,6 +146,81 @@ def _with_sidecars(wishes: Wishes, ranks: int, within: int) -> list[Part]:
         return [*parts, Part(wishes.sidecar_program, within)]
     last = parts.pop()
     return [*parts, Part(last.words, (last.ranks or 0) + within)]
+
+
+def _expect_tasks(allocation: Allocation, total: int, each: int) -> None:
+    """That each node has a rank that simulates, where the launcher will fill the tasks."""
+    if total != allocation.tasks:
+        return
+    for group in allocation.groups:
+        for node, tasks in enumerate(group.tasks):
+            if tasks <= each:
+                raise Error(
+                    f"node {group.host(node)} of the allocation has {tasks} of the {total} tasks, "
+                    f"and 'per_node: {each}' leaves none of them for the simulation; ask for the "
+                    "same number on every node, as with --ntasks-per-node"
+                )
+
+
+def _nodes_of_groups(facts: Facts) -> tuple[int, ...]:
+    if facts.allocation is None:
+        return (facts.nodes,)
+    return tuple(group.nodes for group in facts.allocation.groups)
+
+
+def _each_node(facts: Facts, ranks: int) -> int:
+    """Ranks on each node if they divide evenly: mpirun would fill one node after the other."""
+    spreads = facts.launcher is Launcher.OPEN_MPI and facts.nodes > 1
+    return ranks // facts.nodes if spreads and ranks % facts.nodes == 0 else 0
+
+
+def _in_groups(
+    facts: Facts, parts: Sequence[Part], total: int, last: int, kept: int
+) -> tuple[tuple[Part, ...], ...]:
+    """The parts as groups of the allocation have them. The `last` ranks are for the end of the last
+    group, and `kept` tasks of each node are for others.
+    """
+    if facts.allocation is None or len(facts.allocation.groups) == 1:
+        return (tuple(parts),)
+    if facts.launcher is not Launcher.SRUN:
+        raise Error(
+            f"{facts.command} uses one group of a heterogeneous job; start it with --launcher srun"
+        )
+    room = [max(0, sum(g.tasks) - kept * g.nodes) for g in facts.allocation.groups]
+    return divided(parts, ranks_of_groups(room, total, last))
+
+
+def ranks_of_groups(room: Sequence[int], total: int, last: int) -> list[int]:
+    """How many of `total` ranks each group has. The `last` ones fill groups from the end,
+    the others from the beginning. The first group takes ranks that have no room.
+    """
+    left, ranks = list(room), [0] * len(room)
+    order = range(len(room))
+    for count, groups in ((last, reversed(order)), (total - last, order)):
+        for group in groups:
+            taken = min(count, left[group])
+            ranks[group] += taken
+            left[group] -= taken
+            count -= taken
+        ranks[0] += count
+    return ranks
+
+
+def divided(parts: Sequence[Part], ranks: Sequence[int]) -> tuple[tuple[Part, ...], ...]:
+    """The parts, cut where groups with that many ranks end."""
+    rest = list(parts)
+    groups = []
+    for count in ranks:
+        group: list[Part] = []
+        while count > 0:
+            part = rest.pop(0)
+            taken = min(count, part.ranks or 0)
+            if taken < (part.ranks or 0):
+                rest.insert(0, Part(part.words, (part.ranks or 0) - taken))
+            group += [Part(part.words, taken)] if taken else []
+            count -= taken
+        groups.append(tuple(group))
+    return tuple(groups)
 
 
 def _environment(wishes: Wishes, wanted: Wanted, comes: bool) -> dict[str, str]:
@@ -165,69 +237,6 @@ def _environment(wishes: Wishes, wanted: Wanted, comes: bool) -> dict[str, str]:
         out["PILLION_OVERRIDE"] = lines(overrides)
     if comes:
         out["PILLION_AWAIT_SIDECARS"] = "1"
+    if comes and wishes.run_id:
+        out[RUN_ID] = f"{wanted.run}={wishes.run_id}"
     return {**out, **wishes.environment}
-
-
-def _line(
-    facts: Facts,
-    parts: Sequence[Part],
-    options: Sequence[str],
-    variables: Sequence[str],
-    pinned: bool,
-) -> tuple[str, ...]:
-    total = sum(part.ranks or 0 for part in parts)
-    fits = total * facts.threads <= facts.cores * facts.nodes
-    words = [facts.command]
-    if facts.launcher is Launcher.SRUN:
-        words += _srun_options(fits, pinned, facts.threads)
-        return (*words, *options, "-n", str(total), *_dispatched(parts))
-    if facts.launcher is Launcher.OPEN_MPI:
-        words += _open_mpi_options(facts, fits, pinned)
-        for name in variables:
-            words += ["-x", name]
-    elif facts.launcher is Launcher.HYDRA and fits and pinned:
-        words += ["-bind-to", "core" if facts.threads == 1 else f"core:{facts.threads}"]
-    words += options
-    for number, part in enumerate(parts):
-        words += [":"] if number else []
-        words += ["-n", str(part.ranks), *part.words]
-    return tuple(words)
-
-
-def _open_mpi_options(facts: Facts, fits: bool, pinned: bool) -> list[str]:
-    words = ["--allow-run-as-root"] if facts.is_root else []
-    if not fits:
-        words.append("--oversubscribe")
-    if not fits or not pinned:
-        return words if fits and not pinned else [*words, "--bind-to", "none"]
-    if facts.threads > 1:
-        words += ["--map-by", f"slot:PE={facts.threads}"]
-    return [*words, "--bind-to", "core"]
-
-
-def _srun_options(fits: bool, pinned: bool, threads: int) -> list[str]:
-    if not fits:
-        return ["--overcommit", "--cpu-bind=none"]
-    words = [f"--cpus-per-task={threads}"] if threads > 1 else []
-    return [*words, "--cpu-bind=cores"] if pinned else words
-
-
-def _one_per_node(facts: Facts, each: int) -> list[str]:
-    if facts.nodes == 1:
-        return []
-    if facts.launcher is Launcher.SRUN:
-        return [f"--ntasks-per-node={each}"]
-    return ["--map-by", f"ppr:{each}:node"] if facts.launcher is Launcher.OPEN_MPI else []
-
-
-def _dispatched(parts: Sequence[Part]) -> list[str]:
-    """srun starts one program; where there are several, a shell becomes the right one."""
-    if len(parts) == 1:
-        return list(parts[0].words)
-    script, end = "", 0
-    for number, part in enumerate(parts):
-        end += part.ranks or 0
-        last = number == len(parts) - 1
-        test = "else" if last else f'{"el" if number else ""}if [ "$SLURM_PROCID" -lt {end} ]; then'
-        script += f"{test} exec {shlex.join(part.words)}; "
-    return ["sh", "-c", script + "fi"]

@@ -34,6 +34,7 @@ class Wanted:
     output: str
     run: str
     has_fields: bool = False  # a catalogue of its own
+    memory: int | None = None  # bytes on each node for publications in flight; None: the default
 
 
 def settings_of(lines: Iterable[str]) -> dict[str, str]:
@@ -77,7 +78,18 @@ def _wanted(path: Path, tree: dict[str, Any]) -> Wanted:
     kind, number = _sidecars(path, tree.get("sidecars"))
     named = tree.get("run")
     run = str(named) if named else _named_after(output)
-    return Wanted(kind, number, output, run, bool(tree.get("fields")))
+    said = tree.get("sidecars")
+    memory = bytes_of(_text(said.get("memory"))) if isinstance(said, dict) else None
+    return Wanted(kind, number, output, run, bool(tree.get("fields")), memory)
+
+
+def bytes_of(text: str) -> int | None:
+    """The number of bytes in a text such as 512 MiB; None if it is malformed."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kKMGT]?)(i?)B\s*", text)
+    if found is None:
+        return None
+    power = " KMGT".index(found[2].upper() or " ")
+    return int(float(found[1]) * (1024 if found[3] else 1000) ** power)
 
 
 def _sidecars(path: Path, said: Any) -> tuple[Kind, int]:

@@ -138,3 +138,12 @@ TEST_CASE("a job that waits for its run looks for it less and less often") {
   CHECK(clock.monotonic_seconds() == doctest::Approx(patience));
   CHECK(clock.sleeps() < 20);  // each is followed by a look at all open files of the node
 }
+
+TEST_CASE("a job that is asked to leave stops looking") {
+  SleepingClock clock;
+  int looks = 0;
+  CHECK_THROWS_WITH(attach_to(comm::Communicator(MPI_COMM_WORLD), "no run has this name", 1e6,
+                              [&] { return ++looks == 3; }),
+                    doctest::Contains("asked to leave"));
+  CHECK(looks == 3);
+}

@@ -117,3 +117,15 @@ TEST_CASE("what crosses the cut is read as it was said, empty analyses too") {
         CutFields{{{"density", "velocity"}, "power_spectrum"}, {}, {{"id"}, ""}, {}}})
     CHECK(base::from_bytes<CutFields>(base::to_bytes(cut_fields)) == cut_fields);
 }
+
+TEST_CASE("a launcher chooses the id of the run that it names, once") {
+  RunSpec spec;
+  spec.run = 7;
+  spec.given_ids = {{"box", "00000000000000ff"}, {"bad", "ff"}, {"worse", "00000000000000fg"}};
+  CHECK(choose_id(spec, "box", "") == 0xff);
+  CHECK(choose_id(spec, "box", "0000000000000001") == 0xff);
+  CHECK(choose_id(spec, "box", "00000000000000ff") == 7);
+  CHECK(choose_id(spec, "another", "") == 7);
+  for (const auto* name : {"bad", "worse"})
+    CHECK_THROWS_WITH(choose_id(spec, name, ""), doctest::Contains("16 hexadecimal digits"));
+}
