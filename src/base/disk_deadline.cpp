@@ -49,10 +49,13 @@ struct DiskDeadline::Writer {
     }
   }
 
-  /// Waits until `holds`, in real time, `seconds` at most.
+  /// Waits until `holds`, in real time, `seconds` at most. More than a clock can count are as good
+  /// as no limit: converted to its ticks they would be a time in the past.
   template <class Holds>
   bool wait(std::unique_lock<std::mutex>& lock, double seconds, Holds&& holds) {
-    return news.wait_for(lock, std::chrono::duration<double>(std::max(seconds, 0.0)), holds);
+    constexpr double longest = 1e9;
+    const std::chrono::duration<double> patience(std::clamp(seconds, 0.0, longest));
+    return news.wait_for(lock, patience, holds);
   }
 };
 
