@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pillion.errors import Error
+from pillion.launch.allocation import host_names
 from pillion.liveness import Observer, machine_of, observer, this_machine
 from pillion.progress import SIMULATION, Progress, State, read_progress
 
@@ -17,6 +18,8 @@ DEPTH = 2  # such as ID/results of an ensemble
 _LONGEST_LOOK = 10.0  # seconds
 _LOOK_EVERY = 0.2
 _PATIENCE_FOR_SLURM = 5.0
+# A step beside those of the run, which ends if one of its processes dies.
+_STEP = ("--overlap", "--mem=0", "--kill-on-bad-exit=1")
 
 
 @dataclass(frozen=True)
@@ -96,17 +99,26 @@ def description(run: Elsewhere) -> str:
     return f"{said.run} (id {said.id}): {where}, writes to {run.folder}{sign}"
 
 
-def way_to(run: Elsewhere) -> str:
-    """The command that attaches to it, as far as its batch system is known."""
+def way_to(run: Elsewhere, mpi: str = "") -> str:
+    """The command that attaches to it, as far as its batch system is known. `mpi` is what srun must
+    name for MPI, or "" for nothing.
+    """
     job = run.progress.batch_job
     if job is not None and job.system == "slurm":
-        return (
-            f"srun --jobid={job.id} --overlap --mem=0 --kill-on-bad-exit=1 --ntasks-per-node=1 "
-            f"pillion attach {run.progress.id}"
-        )
+        nodes = _count_of(job.nodes)
+        words = ["srun", *([f"--mpi={mpi}"] if mpi else []), f"--jobid={job.id}"]
+        words += [*_STEP, f"-N{nodes}", f"-n{nodes}"]
+        return " ".join([*words, "pillion", "attach", run.progress.id])
     return (
         f"on node {run.progress.host} and the others of the run: pillion attach {run.progress.id}"
     )
+
+
+def _count_of(nodes: str | None) -> str:
+    try:
+        return str(len(host_names(nodes))) if nodes else "NODES"
+    except Error:  # what a file says need not be a list of nodes
+        return "NODES"
 
 
 def slurm_jobs() -> list[str]:

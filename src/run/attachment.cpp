@@ -13,6 +13,8 @@
 #include "base/clock.hpp"
 #include "base/process.hpp"
 #include "comm/agreement.hpp"
+#include "run/liveness.hpp"
+#include "run/whereabouts.hpp"
 
 namespace pillion::run {
 
@@ -145,6 +147,25 @@ std::string describe_nodes(const comm::Communicator& sidecars, const comm::Commu
   return text;
 }
 
+/// Where runs of that name are, as their output folders below the working folder name the nodes; a
+/// line for each.
+std::string ways_to(const std::string& name) {
+  std::string text;
+  for (const auto& run : whereabouts(".", name))
+    if (run.host != base::host_name())
+      text += "\n" + (has_heartbeat(run.folder) ? directions(run) : no_sign_of_life(run));
+  if (text.empty())
+    text = "\n`pillion runs FOLDER` names the nodes of runs that write below FOLDER";
+  return text;
+}
+
+/// The nodes of the batch job of a run, for a message; "" if they are not known.
+std::string nodes_of(const std::string& name) {
+  for (const auto& run : whereabouts(".", name))
+    if (!run.batch_job.nodes.empty()) return " of " + run.batch_job.nodes;
+  return {};
+}
+
 struct Look {
   std::vector<Found> all, mine;  ///< on this node: all runs, and the one that is meant
   bool asked_to_leave = false;
@@ -188,8 +209,8 @@ std::vector<Found> find_segments(const comm::Communicator& sidecars,
                  nodes);
     if (asked_to_leave)
       base::fail(ErrorCode::State, "asked to leave while it waited for run '{}'", name);
-    base::fail(ErrorCode::Argument, "no run called '{}' {} on the nodes of this job:{}", name,
-               hidden ? "can be attached to from here" : "is active", nodes);
+    base::fail(ErrorCode::Argument, "no run called '{}' {} the nodes of this job:{}{}", name,
+               hidden ? "can be attached to from" : "is active on", nodes, ways_to(name));
   });
   return mine;
 }
@@ -236,8 +257,8 @@ Attachment attach_to(const comm::Communicator& sidecars, const std::string& name
     if (channels != identity.simulation_ranks)
       base::fail(ErrorCode::Placement,
                  "run '{}' has {} simulation ranks on {} nodes, but the sidecars see only {} of "
-                 "them; start at least one sidecar on every node",
-                 name, identity.simulation_ranks, identity.nodes, channels);
+                 "them; start at least one sidecar on every node{}",
+                 name, identity.simulation_ranks, identity.nodes, channels, nodes_of(name));
   });
   out.job = sidecars.split(found.empty() ? -1 : 0);
   return out;

@@ -85,13 +85,10 @@ std::string no_sign_of_life(const Whereabouts& run) {
 std::string directions(const Whereabouts& run) {
   const auto& job = run.batch_job;
   std::string where = fmt::format("{} is on node {}", description(run), run.host);
-  if (job.system == "slurm")
-    return fmt::format(
-        "{}, in Slurm job {}{}; attach with: srun --jobid={} --overlap --mem=0 "
-        "--kill-on-bad-exit=1 --ntasks-per-node=1 pillion attach {}",
-        where, job.id, job.nodes.empty() ? "" : " on " + job.nodes, job.id, run.id);
-  if (!job.id.empty()) where += fmt::format(", in batch job {}", job.id);
-  return where + "; attach on its nodes, with one or more sidecars on each";
+  if (!job.id.empty())
+    where += fmt::format(", in {} job {}{}", job.system == "slurm" ? "Slurm" : "batch", job.id,
+                         job.nodes.empty() ? "" : " on " + job.nodes);
+  return where + "; attach on its nodes: `pillion runs` prints the command";
 }
 
 }  // namespace pillion::run

@@ -112,7 +112,7 @@ def test_a_suspended_run_is_neither(case, under_way):
 
 @pytest.mark.parametrize("ahead", [-3600, 3600])
 def test_pillion_run_follows_a_run_with_another_clock(case, under_way, ahead):
-    """Started on the login node by salloc: it knows the run by its id, with and without a report."""
+    """Started on the login node by salloc: it knows the run by its id, with a report or not."""
     job = under_way(ahead)  # writes the configuration and ./on_time
     case.on("login", "scancel", "--signal=KILL", "--full", job)
     case.cluster.await_idle()
@@ -126,21 +126,20 @@ def test_pillion_run_follows_a_run_with_another_clock(case, under_way, ahead):
     assert done.returncode != 0 and "did not close its session" in done.stdout, done.stdout
 
 
-@pytest.mark.xfail(strict=True, reason="messages of attach name no nodes")
 def test_the_way_to_a_run(case, under_way):
     """From the login node, a run that cannot be attached to there is found, with the command."""
-    under_way(0)
+    job = under_way(0)
     case.write("more.yaml", EXTRA)
     refused = case.on("login", "pillion", "attach", "--wait", "0", "node", "more.yaml", timeout=90)
     assert refused.returncode == 1, refused.stdout
     assert "no run called 'node' is active" in refused.stdout, refused.stdout
     assert "on login: no run" in refused.stdout, refused.stdout
-    assert "attach with: srun --jobid=" in refused.stdout, refused.stdout
-    command = refused.stdout.partition("attach with: ")[2].splitlines()[0].split()
+    assert "`pillion runs` prints the command" in refused.stdout, refused.stdout
+    assert f"Slurm job {job} on n[0-1]" in refused.stdout, refused.stdout
     listed = case.on("login", "pillion", "runs", timeout=90)
-    assert listed.stdout.splitlines()[-1].split() == command, listed.stdout
-    how = {"SLURM_MPI_TYPE": "pmix"}
-    attached = case.begin("login", *command, "more.yaml", env=how)
+    command = listed.stdout.splitlines()[-1].split()
+    assert command[:2] == ["srun", "--mpi=pmix"], listed.stdout
+    attached = case.begin("login", *command, "more.yaml")
     progress = "node/progress-more.json"
     case.until(lambda: case.json(progress).get("publications", 0) > 2, 60, "the job works")
     assert case.json(progress)["ranks"]["sidecar"] == 2, "one on each node of the run"
@@ -148,7 +147,6 @@ def test_the_way_to_a_run(case, under_way):
     limits.wait(attached, 60)
 
 
-@pytest.mark.xfail(strict=True, reason="messages of attach name no nodes")
 @pytest.mark.nodes(4)
 def test_a_job_on_wrong_nodes_names_the_right_ones(case, under_way):
     """One of its ranks is beside the run, and one is not."""

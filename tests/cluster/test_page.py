@@ -11,8 +11,7 @@ from slurm_cluster import TOP
 
 sys.path.append(str(TOP / "tests/docs"))
 
-from code_blocks import PAGES, Block, blocks_of, scene_of
-from typist import compare, typed, without_comments
+from code_blocks import PAGES, Block, blocks_of, compare, scene_of, typed, without_comments
 
 SCENE = "slurm"
 LIMIT = 150  # seconds for a block
@@ -21,13 +20,8 @@ TYPED = [pytest.param(page, id=page.stem) for page in PAGES if scene_of(page) ==
 
 def run(case, block: Block, command: str) -> str:
     """What a command prints on the login node, which must end well."""
-    other = block.said.get("beside")
-    beside = case.begin("login", "bash", "-c", other) if other else None
-    try:
-        done = case.on("login", "bash", "-e", "-c", command, timeout=LIMIT)
-    finally:
-        if beside is not None:
-            case.cluster.cancel_all()
+    env = {"PYTHONPATH": case.cluster.build / "python", "COLUMNS": 100}
+    done = case.on("login", "bash", "-e", "-c", command, env=env, timeout=LIMIT)
     assert done.returncode == 0, f"{block.place}: {done.returncode}\n{done.stdout}{case.told()}"
     return done.stdout
 

@@ -24,6 +24,7 @@ SCENE = re.compile(r"^<!-- scene (\w+) -->$", re.MULTILINE)
 RUN = {"sh", "console", "python"}  # in the scratch folder of the page, in order
 COMPILED = {"c", "cpp", "fortran", "cmake", "make", "diff"}
 SHOWN = {"text", "mermaid"}  # output, formulas, inputs of other programs; pictures
+PROMPT = "$ "  # before a command of a console block
 WORDS = {
     "from",  # FILE [REGION]: the block is part of that file, which is built or run elsewhere
     "lines",  # of FILE: the same, but its lines stand apart there
@@ -88,3 +89,32 @@ def source_of(origin: str) -> str:
     parts = re.split(rf"^.*\[{match[2]}\]\n", text, flags=re.MULTILINE)
     assert len(parts) == 3, f"{match[1]} has no region [{match[2]}]"
     return parts[1]
+
+
+def without_comments(text: str) -> str:
+    """Comments at the ends of commands explain; some shells would take them for words."""
+    return re.sub(r"(^|\s{2,})#.*$", "", text, flags=re.MULTILINE)
+
+
+def typed(block: Block) -> list[tuple[str, str]]:
+    """Each command of a console block, and the output that is printed below it."""
+    parts: list[tuple[str, str]] = []
+    for line in block.text.splitlines():
+        if line.startswith(PROMPT):
+            parts.append((without_comments(line.removeprefix(PROMPT)), ""))
+        else:
+            assert parts, f"{block.place}: a console block begins with '{PROMPT}'"
+            command, printed = parts[-1]
+            parts[-1] = (command, printed + line + "\n")
+    return parts
+
+
+def compare(block: Block, printed: str, found: str) -> None:
+    """Where nothing is printed, anything may be said."""
+    if printed.strip():
+        parts = re.split(r"\s*(?:…|\.\.\.)\s*", " ".join(printed.split()))
+        words = [re.escape(part) for part in parts]
+        pattern = ".*".join(word.replace(r"\ ", " ") for word in words)
+        assert re.fullmatch(pattern, " ".join(found.split()), re.DOTALL), (
+            f"{block.place}: printed is\n{printed}\nbut it is\n{found}"
+        )

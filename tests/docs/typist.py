@@ -8,7 +8,6 @@ In printed output `…` or `...` stands for anything.
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -16,12 +15,11 @@ import time
 from pathlib import Path
 
 import limits
-from code_blocks import ROOT, Block
+from code_blocks import ROOT, Block, compare, typed, without_comments
 from conftest import launcher
 
 LIMIT = 120  # seconds for a block
 INSTALLING = 1200
-PROMPT = "$ "
 
 
 class Typist:
@@ -136,32 +134,3 @@ def write_file(folder: Path, block: Block) -> None:
     path = folder / block.said["file"]
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(block.text, encoding="utf-8")
-
-
-def without_comments(text: str) -> str:
-    """Comments at the ends of commands explain; some shells would take them for words."""
-    return re.sub(r"(^|\s{2,})#.*$", "", text, flags=re.MULTILINE)
-
-
-def typed(block: Block) -> list[tuple[str, str]]:
-    """Each command of a console block, and the output that is printed below it."""
-    parts: list[tuple[str, str]] = []
-    for line in block.text.splitlines():
-        if line.startswith(PROMPT):
-            parts.append((without_comments(line.removeprefix(PROMPT)), ""))
-        else:
-            assert parts, f"{block.place}: a console block begins with '{PROMPT}'"
-            command, printed = parts[-1]
-            parts[-1] = (command, printed + line + "\n")
-    return parts
-
-
-def compare(block: Block, printed: str, found: str) -> None:
-    """Where nothing is printed, anything may be said."""
-    if printed.strip():
-        parts = re.split(r"\s*(?:…|\.\.\.)\s*", " ".join(printed.split()))
-        words = [re.escape(part) for part in parts]
-        pattern = ".*".join(word.replace(r"\ ", " ") for word in words)
-        assert re.fullmatch(pattern, " ".join(found.split()), re.DOTALL), (
-            f"{block.place}: printed is\n{printed}\nbut it is\n{found}"
-        )

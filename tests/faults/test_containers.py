@@ -113,7 +113,10 @@ def test_a_run_in_a_container_is_attached_to_from_inside(build, tmp_path):
         (line,) = [line for line in listed.splitlines() if run in line]
         assert line.endswith("in a container; attach from inside it"), line
         outside = limits.run([attach, run, "--wait", "0"], cwd=tmp_path, **told)
-        assert outside.returncode == 1 and "can be attached to from here" in outside.stderr
+        assert (
+            outside.returncode == 1
+            and "can be attached to from the nodes of this job" in outside.stderr
+        )
         assert "container" in outside.stderr
         (number,) = processes_in(tmp_path, driver.name[:15])
         enter = ["nsenter", f"--target={number}", "--pid", "--mount", f"--wd={tmp_path}"]

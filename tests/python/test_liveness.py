@@ -295,8 +295,9 @@ def test_runs_of_other_nodes_and_the_way_to_them(tmp_path):
     } and clock.now < 6
     text = description(found["big"])
     assert text == f"big (id aa): node n0, Slurm job 74 on n[0-1], writes to {alive}"
-    assert "srun --jobid=74 --overlap --mem=0" in way_to(found["big"])
-    assert way_to(found["big"]).endswith("pillion attach aa")
+    step = "--jobid=74 --overlap --mem=0 --kill-on-bad-exit=1 -N2 -n2 pillion attach aa"
+    assert way_to(found["big"]) == f"srun {step}"
+    assert way_to(found["big"], "pmix") == f"srun --mpi=pmix {step}"
     assert description(found["old"]).endswith("no sign of life")
     assert way_to(found["old"]) == "on node n0 and the others of the run: pillion attach bb"
     members = runs_elsewhere(tmp_path / "members", eye, clock, sleep)

@@ -5,6 +5,8 @@ pillion-attach finds and joins runs on this node.
 """
 
 import argparse
+import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -76,15 +78,17 @@ def add_runs(parser: argparse.ArgumentParser) -> None:
 
 def run_runs(arguments: argparse.Namespace) -> int:
     from pillion import whereabouts
+    from pillion.launch.facts import mpi_of_srun
     from pillion.progress import State
 
     program = str(programs.find("pillion-attach"))
     status = subprocess.run([program], check=False).returncode
     elsewhere = whereabouts.runs_elsewhere(arguments.folder)
+    mpi = (mpi_of_srun(None, os.environ) or "") if elsewhere and shutil.which("srun") else ""
     for run in elsewhere:
         print(f"elsewhere: {whereabouts.description(run)}")
         if run.state is State.RUNNING:
-            print(f"  {whereabouts.way_to(run)}")
+            print(f"  {whereabouts.way_to(run, mpi)}")
     if not elsewhere:
         for job in whereabouts.slurm_jobs():
             print(f"elsewhere: {job}")

@@ -26,7 +26,7 @@ def find_facts(wished: str | None, environment: Mapping[str, str] = os.environ) 
     """
     allocation = allocation_of(environment)
     has_srun = shutil.which("srun") is not None
-    mpi = _mpi_of_srun(wished, environment) if allocation and has_srun else ""
+    mpi = mpi_of_srun(wished, environment) if allocation and has_srun else ""
     if mpi is None and wished is not None:
         raise Error(
             f"{wished} knows no way to start programs of this MPI: `srun --mpi=list` lists what it "
@@ -63,7 +63,7 @@ def _within(here: Facts, allocation: Allocation, mpi: str, environment: Mapping[
     )
 
 
-def _mpi_of_srun(wished: str | None, environment: Mapping[str, str]) -> str | None:
+def mpi_of_srun(wished: str | None, environment: Mapping[str, str]) -> str | None:
     """The type that srun must name; "" for none, and None if it cannot start this MPI."""
     if wished is not None and Path(wished).name != "srun":
         return ""

@@ -56,17 +56,14 @@ TEST_CASE("runs that say that they are active are found by name, id and folder")
 }
 
 TEST_CASE("people read where a run is, and how to attach there") {
-  const Whereabouts alone{"results", "big", "0a", "n0", {}};
-  CHECK(
-      directions(alone) ==
-      "run 'big' (id 0a), which writes to 'results', is on node n0; attach on its nodes, with one "
-      "or more sidecars on each");
-  const Whereabouts slurm{"./results/", "big", "0a", "n0", {"slurm", "74", "n[0-1]"}};
-  CHECK(directions(slurm).find("is on node n0, in Slurm job 74 on n[0-1]; attach with: srun "
-                               "--jobid=74 --overlap --mem=0 ") != std::string::npos);
-  CHECK(directions(slurm).ends_with("pillion attach 0a"));
-  const Whereabouts pbs{"results", "big", "0a", "n0", {"pbs", "9.server", ""}};
-  CHECK(directions(pbs).find("in batch job 9.server; attach on its nodes") != std::string::npos);
-  CHECK(no_sign_of_life(slurm).find("was on node n0, and has shown no sign of life") !=
-        std::string::npos);
+  const auto text = [](const BatchJob& job) {
+    return directions({"./results/", "big", "0a", "n0", job});
+  };
+  const std::string begin = "run 'big' (id 0a), which writes to 'results/', is on node n0";
+  const std::string end = "; attach on its nodes: `pillion runs` prints the command";
+  CHECK(text({}) == begin + end);
+  CHECK(text({"slurm", "74", "n[0-1]"}) == begin + ", in Slurm job 74 on n[0-1]" + end);
+  CHECK(text({"pbs", "9.server", ""}) == begin + ", in batch job 9.server" + end);
+  CHECK(no_sign_of_life({"results", "big", "0a", "n0", {}})
+            .find("was on node n0, and has shown no sign of life") != std::string::npos);
 }
