@@ -7,6 +7,7 @@ dir=$1 name=$2
 here=$(cd "$(dirname "$0")" && pwd)
 . "$dir/run/cluster"
 . "$here/groups.sh"
+taskset -pc "$all_cpus" $$ >/dev/null
 hostname "$name"
 mount -t proc ${hidepid:+-o hidepid=2} proc /proc
 mount -t tmpfs -o "size=$shm,mode=1777" tmpfs /dev/shm

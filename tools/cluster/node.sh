@@ -25,6 +25,7 @@ start() {
   [ -z "$shared_pids" ] || pids=
   # The node's first process is born in its control groups, which its own namespace then takes for
   # the roots, as on a machine of its own.
+  export cpu
   setsid bash -c '
     for group in $0; do
       mkdir -p "$group"
@@ -34,7 +35,7 @@ start() {
       done
       echo $$ >"$group/cgroup.procs"
     done
-    exec unshare --mount --uts --ipc --net --cgroup "${@:4}" --fork --kill-child bash "$1" "$2" "$3"
+    exec taskset -c "$cpu" unshare --mount --uts --ipc --net --cgroup "${@:4}" --fork --kill-child bash "$1" "$2" "$3"
   ' "$(groups_of "$dir" "$name")" "$here/first_process.sh" "$dir" "$name" $pids \
     </dev/null >"$dir/log/$name.log" 2>&1 &
   outer=$!

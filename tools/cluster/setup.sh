@@ -120,7 +120,28 @@ while read -r path; do
   done
   [ -n "$inside" ] || kept+=("$path")
 done < <(printf '%s\n' "$dir" "${keep[@]}" | { grep -E '^/(tmp|root|home|run)/' || true; } | sort -u)
+# Linux 6.18 numbers namespaces for each CPU apart, and refuses to keep the mounts of a job in those
+# of a node with a higher number. So nodes are made on the CPU that has the lowest numbers.
+keeps_namespaces() { # whether namespaces that all CPUs make can be kept in one that CPU $1 makes
+  taskset -c "$1" unshare --mount bash -c '
+    mount -t tmpfs tmpfs /mnt && touch /mnt/kept
+    for cpu in $(seq 0 $(($(nproc --all) - 1))); do
+      taskset -c "$cpu" unshare --mount sleep 5 & made=$!
+      for ((i = 0; i < 100; i++)); do
+        [ "$(readlink "/proc/$made/ns/mnt")" = "$(readlink /proc/self/ns/mnt)" ] || break
+        sleep 0.01
+      done
+      mount --bind "/proc/$made/ns/mnt" /mnt/kept 2>/dev/null || failed=yes
+      kill "$made"
+    done
+    [ -z "$failed" ]'
+}
+cpu=0
+if [ -n "$private" ]; then
+  while ! keeps_namespaces "$cpu" && [ "$cpu" -lt $(($(nproc --all) - 1)) ]; do cpu=$((cpu + 1)); done
+fi
 cat >"$dir/run/cluster" <<END
+cpu=$cpu all_cpus=0-$(($(nproc --all) - 1))
 nodes=$nodes shm=$shm hidepid=$hidepid shared_pids=$shared_pids keep="${kept[*]-}"
 END
 
