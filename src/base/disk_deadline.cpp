@@ -49,10 +49,12 @@ struct DiskDeadline::Writer {
     }
   }
 
-  /// Waits until `holds`, in real time, `seconds` at most.
+  /// Waits until `holds`, in real time, `seconds` at most. A deadline may be infinite, which the
+  /// standard library cannot count in nanoseconds; decades it can.
   template <class Holds>
   bool wait(std::unique_lock<std::mutex>& lock, double seconds, Holds&& holds) {
-    return news.wait_for(lock, std::chrono::duration<double>(std::max(seconds, 0.0)), holds);
+    const std::chrono::duration<double> most(std::clamp(seconds, 0.0, 1e9));
+    return news.wait_for(lock, most, holds);
   }
 };
 
