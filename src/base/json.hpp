@@ -47,8 +47,8 @@ class Json {
   void write(std::string& out, int indent, size_t depth) const;
 
  private:
-  // Types of their own: where a variant has only alternatives of which libstdc++ knows that moving
-  // them cannot throw, it is undefined there what a copy does that lacks memory.
+  // Types of their own: if libstdc++ knows that no alternative of a variant can throw when it is
+  // moved, a copy that lacks memory is undefined.
   struct Array {
     std::vector<Json> elements;
   };

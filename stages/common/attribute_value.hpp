@@ -10,8 +10,8 @@
 
 namespace pillion::stages::hdf5 {
 
-/// Where a variant has only alternatives of which libstdc++ knows that moving them cannot throw, it
-/// is undefined there what a copy does that lacks memory. So this is a type of its own.
+/// A type of its own: if libstdc++ knows that no alternative of a variant can throw when it is
+/// moved, a copy that lacks memory is undefined.
 struct Reals : std::vector<double> {
   Reals(std::vector<double> values) : vector(std::move(values)) {}
 };
