@@ -40,6 +40,7 @@ ELSEWHERE = {
 
 # Optional targets: patterns of their files, and what they need.
 FORTRAN = "a Fortran compiler and mpi_f08 (tools/install_deps.sh stages)"
+UNIT = "doctest (tools/install_deps.sh test), and PILLION_UNIT_TESTS"
 OPTIONAL = {
     "adapters/lammps/*": "LAMMPS (tools/install_deps.sh run)",
     "bench/kernels.cpp": "FFTW with MPI (tools/install_deps.sh stages)",
@@ -53,7 +54,9 @@ OPTIONAL = {
     "miniapps/*": "FFTW with MPI, Fortran (tools/install_deps.sh stages)",
     "python/*": "nanobind and Python's headers (tools/install_deps.sh run)",
     "stages/*": "libraries of single stages (tools/install_deps.sh stages)",
-    "tests/unit/*": "doctest (tools/install_deps.sh test), and PILLION_UNIT_TESTS",
+    "tests/unit/*/*": UNIT,
+    "tests/unit/headers.cpp": UNIT,
+    "tests/unit/main.cpp": UNIT,  # tests of adapters have the main program without MPI
 }
 
 

@@ -1,18 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fails if a place of the library takes memory for values that no account has.
+"""Fails if a place of the library takes memory for values that no account has, or has a variant
+whose copy must not fail.
 
 Each file of src/ that makes shared memory, or buffers for messages and for values on their way,
 stands in the table below with the account that its bytes are in, and what bounds them. A file that
 begins to do so must be added, and one that ceases to must be taken out. With --table, prints the
 table as Markdown.
+
+libstdc++ takes a variant for one that always has a value if it knows of each alternative that
+moving it cannot throw: numbers, texts, vectors, pointers. A copy of such a variant that fails for
+lack of memory is undefined. So one alternative must be a type of our own.
 """
 
 import re
 import sys
 from pathlib import Path
 
-SOURCES = Path(__file__).resolve().parent.parent / "src"
+ROOT = Path(__file__).resolve().parent.parent
+SOURCES = ROOT / "src"
 
 # Calls that take memory, and members that keep it.
 TAKES = re.compile(
@@ -77,6 +83,47 @@ def takers() -> set[str]:
     return found
 
 
+def arguments_at(code: str, at: int) -> list[str]:
+    """Arguments of the template that the text before `at` opens with `<`."""
+    found, depth, begin = [], 0, at
+    for place in range(at, len(code)):
+        if code[place] == "<":
+            depth += 1
+        elif code[place] == ">" and depth > 0:
+            depth -= 1
+        elif code[place] in ",>" and depth == 0:
+            found.append(" ".join(code[begin:place].split()))
+            begin = place + 1
+            if code[place] == ">":
+                break
+    return found
+
+
+def undefined_copies(code: str) -> list[str]:
+    """Variants in `code` that have only alternatives of the standard library."""
+    plain = re.compile(
+        r"(?:const )?(?:std::\w+(?:<.*>)?|bool|char|int|float|double|u?int\d+_t|.*\*)"
+    )
+    return [
+        f"std::variant<{', '.join(arguments)}>"
+        for match in re.finditer(r"\bstd::variant<", code)
+        if (arguments := arguments_at(code, match.end()))
+        and any("std::" in a and a != "std::monostate" for a in arguments)
+        and all(plain.fullmatch(a) for a in arguments)
+    ]
+
+
+def check_variants() -> int:
+    count = 0
+    for folder in ("src", "include", "stages", "adapters", "apps", "python/core", "miniapps"):
+        for path in sorted((ROOT / folder).rglob("*.[ch]pp")):
+            code = re.sub(r"//[^\n]*", "", path.read_text(encoding="utf-8"))
+            for variant in undefined_copies(code):
+                print(f"{path.relative_to(ROOT)}: a copy of {variant} without memory is undefined")
+                count += 1
+    return count
+
+
 def main() -> int:
     if "--table" in sys.argv:
         print("| file | account | bound |\n|---|---|---|")
@@ -88,7 +135,7 @@ def main() -> int:
         print(f"src/{name}: takes memory that no account has; add it to tools/check_memory.py")
     for name in sorted(ACCOUNTS.keys() - found):
         print(f"src/{name}: takes no memory; take it out of tools/check_memory.py")
-    return 1 if found != ACCOUNTS.keys() else 0
+    return int(check_variants() > 0 or found != ACCOUNTS.keys())
 
 
 if __name__ == "__main__":

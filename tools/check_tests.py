@@ -102,9 +102,8 @@ def faults_of_call(node: ast.Call):
     elif name in {"time.sleep", "sleep"}:
         yield "sleep"
     for keyword in node.keywords:
-        scaled = name in SCALED or ast.unparse(keyword.value).startswith(
-            ("limit(", "limits.limit(")
-        )
+        value = ast.unparse(keyword.value)
+        scaled = name in SCALED or re.match(r"(int\()?(limits\.)?limit\(", value)
         if keyword.arg == "timeout" and has_number(keyword.value) and not scaled:
             yield "timeout"
 

@@ -49,13 +49,12 @@ struct DiskDeadline::Writer {
     }
   }
 
-  /// Waits until `holds`, in real time, `seconds` at most. More than a clock can count are as good
-  /// as no limit: converted to its ticks they would be a time in the past.
+  /// Waits until `holds`, in real time, `seconds` at most. A deadline may be infinite, which the
+  /// standard library cannot count in nanoseconds; decades it can.
   template <class Holds>
   bool wait(std::unique_lock<std::mutex>& lock, double seconds, Holds&& holds) {
-    constexpr double longest = 1e9;
-    const std::chrono::duration<double> patience(std::clamp(seconds, 0.0, longest));
-    return news.wait_for(lock, patience, holds);
+    const std::chrono::duration<double> most(std::clamp(seconds, 0.0, 1e9));
+    return news.wait_for(lock, most, holds);
   }
 };
 

@@ -35,8 +35,8 @@ void write_entries(std::string& out, const char* brackets, const Entries& entrie
 }  // namespace
 
 Json& Json::operator[](std::string_view name) {
-  if (std::holds_alternative<std::monostate>(value_)) value_ = std::vector<Entry>();
-  auto& entries = std::get<std::vector<Entry>>(value_);
+  if (std::holds_alternative<std::monostate>(value_)) value_ = Object();
+  auto& entries = std::get<Object>(value_).entries;
   const auto known = std::find_if(entries.begin(), entries.end(),
                                   [&](const Entry& entry) { return entry.first == name; });
   return known != entries.end() ? known->second
@@ -44,16 +44,16 @@ Json& Json::operator[](std::string_view name) {
 }
 
 void Json::push_back(Json value) {
-  if (std::holds_alternative<std::monostate>(value_)) value_ = std::vector<Json>();
-  std::get<std::vector<Json>>(value_).push_back(std::move(value));
+  if (std::holds_alternative<std::monostate>(value_)) value_ = Array();
+  std::get<Array>(value_).elements.push_back(std::move(value));
 }
 
 void Json::write(std::string& out, int indent, size_t depth) const {
-  if (const auto* elements = std::get_if<std::vector<Json>>(&value_))
-    write_entries(out, "[]", *elements, indent, depth,
+  if (const auto* array = std::get_if<Array>(&value_))
+    write_entries(out, "[]", array->elements, indent, depth,
                   [&](const Json& element) { element.write(out, indent, depth + 1); });
-  else if (const auto* entries = std::get_if<std::vector<Entry>>(&value_))
-    write_entries(out, "{}", *entries, indent, depth, [&](const Entry& entry) {
+  else if (const auto* object = std::get_if<Object>(&value_))
+    write_entries(out, "{}", object->entries, indent, depth, [&](const Entry& entry) {
       out += json_text(entry.first) + (indent < 0 ? ":" : ": ");
       entry.second.write(out, indent, depth + 1);
     });

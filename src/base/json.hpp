@@ -30,14 +30,13 @@ class Json {
   Json(const char* text) : value_(std::string(text)) {}
   Json(std::string_view text) : value_(std::string(text)) {}
   Json(std::string text) : value_(std::move(text)) {}
-  Json(const std::vector<std::string>& texts)
-      : value_(std::vector<Json>(texts.begin(), texts.end())) {}
+  Json(const std::vector<std::string>& texts) : value_(Array{{texts.begin(), texts.end()}}) {}
   Json(const std::map<std::string, int64_t>& numbers)
-      : value_(std::vector<Entry>(numbers.begin(), numbers.end())) {}
-  Json(std::initializer_list<Entry> entries) : value_(std::vector<Entry>(entries)) {}
+      : value_(Object{{numbers.begin(), numbers.end()}}) {}
+  Json(std::initializer_list<Entry> entries) : value_(Object{entries}) {}
 
-  static Json array() { return Json(Value(std::vector<Json>())); }
-  static Json object() { return Json(Value(std::vector<Entry>())); }
+  static Json array() { return Json(Value(Array())); }
+  static Json object() { return Json(Value(Object())); }
 
   /// The entry of that name, which is added if there is none. Null becomes an object.
   Json& operator[](std::string_view name);
@@ -48,9 +47,16 @@ class Json {
   void write(std::string& out, int indent, size_t depth) const;
 
  private:
+  // Types of their own: if libstdc++ knows that no alternative of a variant can throw when it is
+  // moved, a copy that lacks memory is undefined.
+  struct Array {
+    std::vector<Json> elements;
+  };
+  struct Object {
+    std::vector<Entry> entries;
+  };
   // Integers are counts and bytes: none exceeds 64 bits with a sign.
-  using Value = std::variant<std::monostate, bool, int64_t, double, std::string, std::vector<Json>,
-                             std::vector<Entry>>;
+  using Value = std::variant<std::monostate, bool, int64_t, double, std::string, Array, Object>;
   explicit Json(Value value) : value_(std::move(value)) {}
 
   Value value_;

@@ -13,7 +13,10 @@
 #include <pillion/error.hpp>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
+
+#include "attribute_value.hpp"
 
 namespace pillion::stages::hdf5 {
 
@@ -131,6 +134,10 @@ inline void put(hid_t object, const char* name, const std::vector<double>& value
 }
 inline void put(hid_t object, const char* name, const std::vector<int64_t>& values) {
   put(object, name, H5T_NATIVE_INT64, {values.size()}, values.data());
+}
+
+inline void put_value(hid_t object, const char* name, const AttributeValue& value) {
+  std::visit([&](const auto& of_its_type) { put(object, name, of_its_type); }, value);
 }
 
 /// Whether the library has it. Plug-ins look for the library among the symbols that all share,

@@ -81,8 +81,7 @@ std::vector<Table> joined(const std::vector<StoredArray>& arrays,
 }
 
 void put(hid_t object, const Attribute& attribute) {
-  std::visit([&](const auto& value) { hdf5::put(object, attribute.name.c_str(), value); },
-             attribute.value);
+  hdf5::put_value(object, attribute.name.c_str(), attribute.value);
 }
 
 class File {

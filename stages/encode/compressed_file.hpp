@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <pillion/stage.hpp>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "../common/hdf5.hpp"
@@ -17,7 +16,7 @@ namespace pillion::stages::encode {
 
 struct Attribute {
   std::string name;
-  std::variant<int64_t, double, std::string, std::vector<double>> value;
+  hdf5::AttributeValue value;
 };
 
 /// A part of an array that this peer has, and the numbers that describe it.

@@ -24,9 +24,9 @@ def test_every_source_belongs_to_a_target(build):
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("file", ["bench/handoff.cpp", "tests/unit/base/clock_test.cpp"])
+@pytest.mark.parametrize("file", ["bench/handoff.cpp", "stages/image/camera.cpp"])
 def test_a_source_that_no_target_has_is_found(build, tmp_path, file):
-    """Also one of an optional part, such as unit tests, when its other sources are compiled."""
+    """Also one of an optional part, such as a stage, when its other sources are compiled."""
     entries = json.loads((build / "compile_commands.json").read_text())
     kept = []
     for entry in entries:
@@ -46,10 +46,12 @@ def test_a_source_that_no_target_has_is_found(build, tmp_path, file):
 
 def test_an_optional_part_is_left_out_whole(build, tmp_path):
     entries = json.loads((build / "compile_commands.json").read_text())
-    kept = [e for e in entries if "unit" not in e["directory"] + e["file"] + e["command"]]
+    kept = [e for e in entries if "/unit" not in e["directory"] + e["file"] + e["command"]]
+    kept = [e for e in kept if "stages/image" not in e["directory"] + e["file"] + e["command"]]
     (tmp_path / "compile_commands.json").write_text(json.dumps(kept))
     said = check(tmp_path).stdout
     assert "left out: tests/unit/base/clock_test.cpp, which needs doctest" in said
+    assert "left out: stages/image/camera.cpp, which needs libraries" in said
     assert check(tmp_path, "--all").returncode == 1
 
 

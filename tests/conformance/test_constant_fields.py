@@ -66,7 +66,7 @@ DUE = {
 }
 MY_PLACES = PLACES | {
     "two": (2, 2, "{per_node: 2, when_full: wait, memory: 4 MiB}"),
-    "spill": (2, 1, "{per_node: 1, when_full: spill, memory: 128 KiB}"),
+    "spill": (2, 1, "{per_node: 1, when_full: spill, memory: 192 KiB}"),
     "lone": (2, 1, "{ranks: 1, when_full: wait}"),
 }
 run = runner("constant_program.py", MY_PLACES)

@@ -23,7 +23,7 @@ analyses:
 # By placement: `sidecars:` and the ranks of the job.
 PLACEMENTS = {
     "simulation": ("{ranks: 0}", 3),
-    "node": ("{per_node: 1}", 3),
+    "node": ("{per_node: 1, memory: 4 MiB}", 3),
     "network": ("{ranks: 1}", 3),
     "separate": ("{job: separate, memory: 16 MiB, deadline: 1 s}", 2),
 }
@@ -34,7 +34,7 @@ CALLS = {
     "ready": 7,
     "first": 37,
     "step": 17,
-    "checkpoint": 17,
+    "checkpoint": 37,
     "close": 17,
 }
 

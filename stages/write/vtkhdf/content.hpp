@@ -13,9 +13,9 @@
 #include <span>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
+#include "../../common/attribute_value.hpp"
 #include "../../common/messages.hpp"
 
 namespace pillion::stages::write_vtkhdf {
@@ -52,7 +52,7 @@ struct Dataset {
 
 struct Attribute {
   std::string group, name;
-  std::variant<std::string, std::vector<double>, std::vector<int64_t>> value;
+  hdf5::AttributeValue value;
 };
 
 /// A small dataset of texts, the same on all peers.

@@ -53,7 +53,7 @@ void put_attribute(hid_t object, const Attribute& attribute, bool is_vtk) {
   const char* name = attribute.name.c_str();
   const auto* text = std::get_if<std::string>(&attribute.value);
   if (text != nullptr && is_vtk) return put_text(object, name, *text);
-  std::visit([&](const auto& value) { hdf5::put(object, name, value); }, attribute.value);
+  hdf5::put_value(object, name, attribute.value);
 }
 
 /// Makes groups that are not there.
