@@ -22,7 +22,7 @@ class Request {
   [[nodiscard]] bool test();
   void wait();
   /// Waits for ranks that may come much later, and leaves the core to others: after 0.1 ms it only
-  /// asks now and then. It returns late by at most as long as it waited, and 0.1 s.
+  /// asks now and then, as nap_after() has it.
   void wait_asleep();
   /// The bytes of a message that has been received; nothing as long as it has not.
   [[nodiscard]] std::optional<size_t> received();
@@ -35,6 +35,12 @@ class Request {
 };
 
 static_assert(sizeof(Request) == sizeof(MPI_Request));
+
+/// How long a rank sleeps that has waited so long for others in vain, in seconds. In each of the
+/// steps of a reduction over ranks some rank may be late by its nap. All of these naps together are
+/// shorter than what was waited, so ranks that meet again and again come closer together.
+double nap_after(double waited);
+
 /// One of several that is done, now or, with `wait`, as soon as one is. It is not found again.
 std::optional<size_t> find_done(std::span<Request> requests, bool wait);
 

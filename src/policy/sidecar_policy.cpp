@@ -104,16 +104,30 @@ SidecarPolicy::Actions SidecarPolicy::act(const Joined&) {
   return {};
 }
 
+bool SidecarPolicy::passes(int64_t sequence, const std::vector<size_t>& due) const {
+  constexpr int64_t between_agreements = 64;
+  return sequence % between_agreements != 0 &&
+         std::none_of(due.begin(), due.end(), [&](size_t a) { return is_enabled(a); });
+}
+
+SidecarPolicy::Actions SidecarPolicy::pass(const std::vector<size_t>& due) {
+  for (const size_t a : due) ++analyses_[a].counts.ended;
+  if (role_ == SidecarRole::SeparateJob) return {ShowEnded{}, Acknowledge{}};
+  return {Acknowledge{}};
+}
+
 // Every analysis that was due has ended with this publication, whatever became of it. That is shown
-// before the memory is given back, so that a successor knows.
+// before the memory is given back, so that a successor knows. Of a disabled analysis nothing else
+// is counted, since most of its publications are passed.
 SidecarPolicy::Actions SidecarPolicy::act(const PublicationAgreed& event) {
   Actions actions;
   if (!event.analyses.empty()) actions.push_back(Receive{});
   CountDropped dropped;
   for (const size_t a : event.analyses) {
     ++analyses_[a].counts.ended;
+    if (!is_enabled(a)) continue;
     if (event.all.dropped) dropped.analyses.push_back(a);
-    else if (!is_enabled(a) || !analyses_[a].here) continue;
+    else if (!analyses_[a].here) continue;
     else if (event.all.unusable.contains(a)) dropped.analyses.push_back(a);
     else actions.push_back(Analyse{a});
   }

@@ -203,12 +203,19 @@ class SidecarPolicy {
 
   Actions on(const AgreedSidecarEvent& event);
   void on(const LocalSidecarEvent& event);
+  /// Whether a rank finishes publication number `sequence` by itself, since none of the analyses
+  /// that are due in it is enabled. All ranks get the same publications, so they decide alike. Now
+  /// and then they agree on such a publication too: one of them may want to leave.
+  [[nodiscard]] bool passes(int64_t sequence, const std::vector<size_t>& due) const;
+  /// What the rank does with it. None of these actions is collective.
+  Actions pass(const std::vector<size_t>& due);
   /// What this rank contributes to the agreement on a message; the next one starts afresh.
   MessageStatus take_status();
 
   [[nodiscard]] SidecarRole role() const { return role_; }
   [[nodiscard]] bool is_enabled(size_t analysis) const { return analyses_[analysis].enabled; }
-  /// Publications of the analysis that ended, in these sidecars and those before them.
+  /// Publications of the analysis that ended, in these sidecars and those before them, as far as
+  /// this rank knows: it may be ahead of others, or see no publications that they pass.
   [[nodiscard]] const SavedCounts& counts(size_t analysis) const {
     return analyses_[analysis].counts;
   }

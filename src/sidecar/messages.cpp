@@ -10,7 +10,7 @@ namespace pillion::sidecar {
 
 using transport::PublicationHeader;
 
-Message Messages::next() {
+Message Messages::read() {
   Message message;
   // The receiver asks only while it waits, which it never does where messages come fast.
   auto deliveries = leave_ && leave_() ? std::nullopt : receiver_->next();
@@ -31,14 +31,19 @@ Message Messages::next() {
       transport::keep(transport::decode(delivery.data, delivery.size, delivery.keep, {},
                                         &kept_[delivery.source]),
                       kept_[delivery.source]);
-    policy::MessageArrived arrived{.dropped = header.dropped};
-    for (const auto& [analysis, due] : due_in(header))
-      if (due.unusable != 0) arrived.unusable.insert(analysis);
-    policy_.on(arrived);
   }
-  agree(message);
-  if (!message.all.no_message) receiver_->begin();
   return message;
+}
+
+// Where values come directly to the sidecars that work on them, they must be taken together.
+bool Messages::passes(Message& message) const {
+  if (message.deliveries.empty() || receiver_->direct() != nullptr) return false;
+  for (const auto& [source, header] : message.headers) {
+    if (header.kind != transport::MessageKind::Publication) return false;
+    message.header = header;
+    if (!policy_.passes(header.sequence, analyses_in(header))) return false;
+  }
+  return true;
 }
 
 namespace {
@@ -108,7 +113,17 @@ bool have_same_header(const Marks& marks) {
 // Every rank comes here when it has a message, or knows that none comes. The simulation's ranks
 // publish at times of their own, so the first sidecar may be here long before the last.
 void Messages::agree(Message& message) {
-  const auto mine = policy_.take_status();
+  for (const auto& [source, header] : message.headers) {
+    policy::MessageArrived arrived{.dropped = header.dropped};
+    for (const auto& [analysis, due] : due_in(header))
+      if (due.unusable != 0) arrived.unusable.insert(analysis);
+    policy_.on(arrived);
+  }
+  reduce(message, policy_.take_status());
+  if (!message.all.no_message) receiver_->begin();
+}
+
+void Messages::reduce(Message& message, const policy::MessageStatus& mine) {
   Marks marks{};
   std::fill_n(&marks[Mark::digest], 4, std::numeric_limits<int32_t>::min());
   marks[Mark::no_message] = mine.no_message ? 1 : 0;
@@ -175,6 +190,12 @@ std::vector<std::pair<size_t, transport::Due>> Messages::due_in(
     const auto analysis = static_cast<size_t>(due.analysis - base_);
     if (due.analysis >= base_ && analysis < policy_.analyses()) out.emplace_back(analysis, due);
   }
+  return out;
+}
+
+std::vector<size_t> Messages::analyses_in(const PublicationHeader& header) const {
+  std::vector<size_t> out;
+  for (const auto& [analysis, due] : due_in(header)) out.push_back(analysis);
   return out;
 }
 

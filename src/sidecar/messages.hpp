@@ -36,8 +36,12 @@ class Messages {
   void set_base(int32_t base) { base_ = base; }
   [[nodiscard]] size_t base() const { return static_cast<size_t>(base_); }
 
-  /// Waits for the next message. [collective over the sidecars]
-  Message next();
+  /// Waits for the next message of this rank's sources. Not collective.
+  Message read();
+  /// Whether this rank finishes that message by itself, which then has a header.
+  [[nodiscard]] bool passes(Message& message) const;
+  /// Agrees on a message that this rank has read and does not pass. [collective over the sidecars]
+  void agree(Message& message);
   /// Everything that has come of a publication. [collective over the sidecars]
   transport::ReceivedMeshes receive(const Message& message, const model::Catalogue& catalogue);
   /// Takes in what has come for later. Waits for nothing.
@@ -50,12 +54,13 @@ class Messages {
   /// What a header says of each analysis of this job, by the job's own numbers.
   [[nodiscard]] std::vector<std::pair<size_t, transport::Due>> due_in(
       const transport::PublicationHeader& header) const;
+  [[nodiscard]] std::vector<size_t> analyses_in(const transport::PublicationHeader& header) const;
   /// The header of messages that this rank may lack. [collective over the sidecars]
   [[nodiscard]] transport::PublicationHeader agree_on_header(
       const std::vector<transport::Delivery>& deliveries) const;
 
  private:
-  void agree(Message& message);
+  void reduce(Message& message, const policy::MessageStatus& mine);
 
   const comm::Communicator& side_;
   policy::SidecarPolicy& policy_;

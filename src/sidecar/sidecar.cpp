@@ -36,8 +36,7 @@ Sidecar::Sidecar(run::Run& run, run::Chains chains, policy::SidecarRole role)
 namespace {
 
 policy::AgreedSidecarEvent event_of(const Message& message, const Messages& messages) {
-  std::vector<size_t> due;
-  for (const auto& [analysis, what] : messages.due_in(message.header)) due.push_back(analysis);
+  auto due = messages.analyses_in(message.header);
   switch (message.header.kind) {
     case MessageKind::Publication: return policy::PublicationAgreed{message.all, std::move(due)};
     case MessageKind::Checkpoint: return policy::CheckpointAgreed{};
@@ -52,7 +51,12 @@ policy::AgreedSidecarEvent event_of(const Message& message, const Messages& mess
 
 policy::SidecarEnding Sidecar::serve() {
   while (!policy_.ending()) {
-    message_ = messages_.next();
+    message_ = messages_.read();
+    if (messages_.passes(message_)) {
+      pass();
+      continue;
+    }
+    messages_.agree(message_);
     began_ = base::monotonic_seconds();
     if (message_.all.no_message) {
       apply(policy::NoMessageAgreed{message_.all.leave_requested, message_.all.evicted});
@@ -65,6 +69,14 @@ policy::SidecarEnding Sidecar::serve() {
     apply(event_of(message_, messages_));
   }
   return *policy_.ending();
+}
+
+// The other ranks need not be here: nothing in this is done together.
+void Sidecar::pass() {
+  began_ = base::monotonic_seconds();
+  const auto due = messages_.analyses_in(message_.header);
+  publications_ += due.empty() ? 0 : 1;
+  for (const auto& action : policy_.pass(due)) (void)carry_out(action);
 }
 
 void Sidecar::apply(const policy::AgreedSidecarEvent& event) {

@@ -39,6 +39,8 @@ class Sidecar {
 
  private:
   Event carry_out(const policy::SidecarAction& action);
+  /// Finishes a publication that no analysis here needs.
+  void pass();
   void receive();
   Event analyse(size_t analysis);
   /// Takes in what has come for the next publications.

@@ -345,7 +345,9 @@ void SidecarJob::remove_saved_state() {
 
 void SidecarJob::save_for_successors() {
   const double begin = base::monotonic_seconds();
-  const auto over = ended();
+  // Ranks that see no publications know only of those that all have agreed on.
+  auto over = ended();
+  run_.side.reduce(over.data(), static_cast<int64_t>(over.size()), comm::Operation::Max);
   try {
     together(run_.side, [&] {
       if (run_.leaders) successor_state_->remove_files_in_next(run_.leaders.rank());

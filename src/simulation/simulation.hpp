@@ -59,9 +59,10 @@ class Simulation {
   void ready();
   [[nodiscard]] bool is_due(int64_t step, double time) const;
   /// A step at which nothing is due runs in the program's own environment: it compares numbers, so
-  /// that none raises a floating-point exception, and nothing else.
+  /// that none raises a floating-point exception, and nothing else. The first step that counts is
+  /// none of these, since the time of the run begins with it.
   void step(int64_t step, double time) {
-    if (ready_ && !agreement_.is_due(steps_) && agenda_.idle(step, time)) {
+    if (steps_ > 0 && !agreement_.is_due(steps_) && agenda_.idle(step, time)) {
       agenda_.offer_idle(step, time);
       run_.mark.set(agenda_.last_step(), time);
       ++steps_;

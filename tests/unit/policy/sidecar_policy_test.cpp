@@ -124,6 +124,27 @@ TEST_CASE("a local event changes only what this rank contributes") {
   CHECK(!policy.ending());
 }
 
+TEST_CASE("a rank finishes by itself what no enabled analysis needs, and counts it") {
+  SidecarPolicy policy(SidecarRole::SeparateJob, {true, true});
+  CHECK_FALSE(policy.passes(1, {0}));
+  CHECK(policy.passes(1, {}));
+  (void)policy.on(AnalysisFailed{0});
+  CHECK(policy.passes(1, {0}));
+  CHECK_FALSE(policy.passes(1, {0, 1}));
+  // Ranks of which one wants to leave agree on one publication in 64 at least.
+  int passed = 0;
+  for (int64_t sequence = 1; sequence <= 640; ++sequence) passed += policy.passes(sequence, {0});
+  CHECK(passed == 630);
+  CHECK(text_of(policy.pass({0})) == "ShowEnded, Acknowledge");
+  CHECK(policy.counts(0).ended == 1);
+  // Those that are agreed on count alike.
+  CHECK(on(policy, PublicationAgreed{{.dropped = true}, {0}}) ==
+        "Receive, ShowEnded, AgreeOnSaving, Acknowledge");
+  CHECK(policy.counts(0).ended == 2);
+  SidecarPolicy attached(SidecarRole::AttachedJob, {true});
+  CHECK(text_of(attached.pass({})) == "Acknowledge");
+}
+
 TEST_CASE("an attached job that was evicted writes what it has and leaves") {
   SidecarPolicy policy(SidecarRole::AttachedJob, {true});
   policy.on(LocalSidecarEvent(Evicted{}));

@@ -89,7 +89,9 @@ TEST_CASE("sidecars agree on a message with one reduction, unless their headers 
   messages.set_receiver(std::make_unique<Scripted>(script));
   const auto next = [&](int expected) {
     collectives::count = 0;
-    auto message = messages.next();
+    auto message = messages.read();
+    CHECK_FALSE(messages.passes(message));
+    messages.agree(message);
     CHECK(collectives::count == (is_alone ? 0 : expected));
     return message;
   };
@@ -107,4 +109,28 @@ TEST_CASE("sidecars agree on a message with one reduction, unless their headers 
   const auto fifth = next(2);
   CHECK(fifth.header.sequence == 5);
   CHECK(fifth.header.units.at("density") == "kg");
+}
+
+TEST_CASE("a rank passes publications that no enabled analysis needs, without the others") {
+  const comm::Communicator side(MPI_COMM_WORLD);
+  policy::SidecarPolicy policy(policy::SidecarRole::AttachedJob, {true, true});
+  sidecar::Messages messages(side, policy);
+  auto first = head(1), needed = head(2), checkpoint = head(3), mixed = head(4), every = head(64);
+  for (auto* header : {&first, &checkpoint, &mixed, &every}) header->due.pop_back();
+  checkpoint.kind = transport::MessageKind::Checkpoint;
+  mixed.dropped = true;
+  using Heads = Scripted::Heads;
+  messages.set_receiver(std::make_unique<Scripted>(std::vector<Heads>{
+      {{0, first}}, {{0, needed}}, {{0, checkpoint}}, {{0, mixed}, {1, needed}}, {{0, every}}}));
+  (void)policy.on(policy::AnalysisFailed{0});
+  collectives::count = 0;
+  auto message = messages.read();
+  CHECK(messages.passes(message));
+  CHECK(message.header.sequence == 1);
+  // Another needs it, it is no publication, one of two sources says more, and one in 64.
+  for (int i = 0; i < 4; ++i) {
+    message = messages.read();
+    CHECK_FALSE(messages.passes(message));
+  }
+  CHECK(collectives::count == 0);
 }
