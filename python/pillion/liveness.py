@@ -12,6 +12,7 @@ writer may be suspended, or unable to write.
 
 import fcntl
 import os
+import re
 import socket
 import struct
 import time
@@ -91,6 +92,20 @@ def process_lives(progress: Progress) -> bool | None:
     except OSError:
         return None
     return started == progress.pid_started or (started is not None and progress.pid_started < 0)
+
+
+def catches(progress: Progress, number: int) -> bool:
+    """Whether a process handles a signal; false where /proc does not show it, as on another
+    machine.
+    """
+    if not process_lives(progress):
+        return False
+    try:
+        text = Path(f"/proc/{progress.pid}/status").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+    caught = re.search(r"^SigCgt:\s*([0-9a-f]+)$", text, re.MULTILINE)
+    return caught is not None and int(caught[1], 16) >> (number - 1) & 1 == 1
 
 
 def is_locked(folder: Path) -> bool:

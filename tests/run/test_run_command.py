@@ -242,6 +242,72 @@ def test_signals_reach_the_ranks_and_it_waits(build, tmp_path, placement, number
         assert any("gone without having closed" in text for text in report.warnings)
 
 
+def test_sidecars_that_have_nothing_to_do(build, tmp_path):
+    """A job of their own ends at once, with status 0, and says why."""
+    text = configuration("separate").replace("at: sidecar", "at: simulation")
+    (tmp_path / "pillion.yaml").write_text(text)
+    command, told = pillion(build, "run", "-n", 1, "pillion.yaml", "--")
+    heat = build / "examples/heat/heat"
+    with going_on(*command, heat, 16, 10**8, cwd=tmp_path, **told) as process:
+        awaited(tmp_path / "results/progress.json", lambda p: p.publications > 3)
+        attached = run_pillion(build, "attach", RUN, cwd=tmp_path)
+        process.send_signal(signal.SIGTERM)
+        _, errors = limits.communicate(process, timeout=60)
+    assert attached.returncode == 0, attached.stderr
+    assert "no stages for sidecars" in attached.stderr
+    assert "was freed" not in errors
+
+
+SAVING = """\
+import signal, sys, time
+import numpy as np, pillion
+
+asked = []
+if "deaf" not in sys.argv:
+    signal.signal(signal.SIGUSR1, lambda *_: asked.append(1))
+with pillion.open("pillion.yaml") as session:
+    field = np.zeros((16, 16, 16))
+    session.share("temperature", field)
+    step = 0
+    while not asked:
+        step += 1
+        session.step(step, 1e-3 * step)
+        time.sleep(0.001)
+    session.checkpoint("saved")
+"""
+
+
+def test_a_notice_reaches_a_program_that_handles_it(build, tmp_path):
+    """It saves a checkpoint and ends, and its sidecars write the whole report."""
+    (tmp_path / "pillion.yaml").write_text(configuration("separate"))
+    (tmp_path / "saving.py").write_text(SAVING)
+    command, told = pillion(build, "run", "-n", 1, "pillion.yaml", "--", sys.executable)
+    with going_on(*command, "saving.py", cwd=tmp_path, **told) as process:
+        awaited(tmp_path / "results/progress-sidecars.json", lambda p: p.publications > 3)
+        process.send_signal(signal.SIGUSR1)
+        _, errors = limits.communicate(process, timeout=60)
+    assert process.returncode == 0, errors
+    assert (tmp_path / "saved").is_dir()
+    report = read_run(tmp_path / "results")
+    assert all(analysis.lost == 0 for analysis in report.analyses)
+    assert not report.warnings
+
+
+def test_a_notice_does_not_end_a_program_that_does_not_handle_it(build, tmp_path):
+    (tmp_path / "pillion.yaml").write_text(configuration("per_node"))
+    (tmp_path / "saving.py").write_text(SAVING)
+    command, told = pillion(build, "run", "-n", 1, "pillion.yaml", "--", sys.executable)
+    with going_on(*command, "saving.py", "deaf", cwd=tmp_path, **told) as process:
+        before = awaited(tmp_path / "results/progress.json", lambda p: p.publications > 3)
+        process.send_signal(signal.SIGUSR1)
+        awaited(
+            tmp_path / "results/progress.json", lambda p: p.publications > before.publications + 5
+        )
+        process.send_signal(signal.SIGTERM)
+        _, errors = limits.communicate(process, timeout=60)
+    assert "SIGUSR1 is not forwarded" in errors
+
+
 class Asked:
     """Knows nothing of a run, but how often it was asked for a line."""
 
@@ -254,6 +320,9 @@ class Asked:
     def look(self) -> None: ...
 
     def has_sidecars(self) -> bool:
+        return False
+
+    def catches(self, number: int) -> bool:
         return False
 
 

@@ -32,7 +32,8 @@ Several programs in one MPI job: PROGRAM ARGS : -n 2 PROGRAM ARGS. The last rank
 If the program cannot serve as one, use --sidecar-program pillion-sidecar.
 
 The program's output passes through untouched; messages of this command go to standard error.
-Ctrl-C and SIGTERM are forwarded once; a second one kills.
+Ctrl-C and SIGTERM are forwarded once; a second one kills. SIGUSR1 and SIGUSR2 are forwarded if the
+program handles them, as for a checkpoint before a time limit.
 
 Exit status: that of the program; 1 if CONFIG is refused or nothing could be started. With --strict
 it is 3 if the program ends well, but an analysis was disabled or has lost publications, or there is

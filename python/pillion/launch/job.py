@@ -21,6 +21,7 @@ _PLAIN_EVERY = 30.0
 _LOOK_EVERY = 1.0
 _MOMENT = 2.0  # seconds for sidecars that have found no run
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_NOTICES = (signal.SIGUSR1, signal.SIGUSR2)  # batch systems say so that the end is near
 
 
 class Footer:
@@ -63,6 +64,9 @@ class Following(Protocol):
     def has_sidecars(self) -> bool:
         """Whether sidecars of a job of their own are at work for it."""
 
+    def catches(self, number: int) -> bool:
+        """Whether its program handles that signal, as far as can be seen from here."""
+
 
 class Job:
     """A run's processes, from start to end."""
@@ -77,6 +81,7 @@ class Job:
         self._said_at = self._looked_at = time.monotonic()
         self.signalled: int | None = None
         self.sidecar_status: int | None = None  # of those in a job of their own, once they ended
+        self._notice: int | None = None  # that has come, and was not handled
 
     def sessions(self) -> list[int]:
         """Numbers of the sessions that its processes are in."""
@@ -124,6 +129,7 @@ class Job:
         """Until the process has ended, or is asked to when time is up."""
         while process.poll() is None:
             self._hand_on(_REFRESH)
+            self._pass_notice(process)
             self._say()
             if until is not None and time.monotonic() > until:
                 process.terminate()
@@ -160,9 +166,22 @@ class Job:
         elif line:
             print(line, file=sys.stderr, flush=True)
 
+    def _pass_notice(self, process: "subprocess.Popen[bytes]") -> None:
+        """Only to a program that handles it, for others would end."""
+        number, self._notice = self._notice, None
+        if number is None or process is not self._processes[-1] or process.poll() is not None:
+            return
+        if self._following.catches(number):
+            process.send_signal(number)
+            return
+        self._footer.hide()
+        name = signal.Signals(number).name
+        print(f"pillion run: {name} is not forwarded: no rank here handles it", file=sys.stderr)
+
     @contextmanager
     def _handing_on_signals(self) -> Iterator[None]:
         before = {number: signal.signal(number, self._hand_on_signal) for number in _SIGNALS}
+        before |= {number: signal.signal(number, self._take_notice) for number in _NOTICES}
         try:
             yield
         finally:
@@ -178,6 +197,9 @@ class Job:
         for process in self._processes if again else self._processes[-1:]:
             if process.poll() is None:
                 process.send_signal(signal.SIGKILL if again else number)
+
+    def _take_notice(self, number: int, _: object) -> None:
+        self._notice = number
 
     def _end_all(self) -> None:
         for process in self._processes:

@@ -8,7 +8,7 @@ from pathlib import Path
 from shutil import get_terminal_size
 
 from pillion.errors import Error
-from pillion.liveness import find_runs, state_of, time_of
+from pillion.liveness import catches, find_runs, state_of, time_of
 from pillion.progress import Parts, read_parts
 from pillion.report.run import Run, read_run
 from pillion.run_files import ids_in
@@ -60,6 +60,13 @@ class Follower:
         except Error:
             return None
         return None if run.facts.get("id") in self._earlier else run
+
+    def catches(self, number: int) -> bool:
+        """Whether the first rank handles a signal; false if that runs on another host."""
+        parts = self._parts(self.folder)
+        return (
+            parts is not None and parts.simulation is not None and catches(parts.simulation, number)
+        )
 
     def _parts(self, folder: Path) -> Parts | None:
         try:
