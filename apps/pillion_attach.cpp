@@ -4,7 +4,8 @@
 //   pillion-attach RUN                    works as the run's own sidecar (`job: separate`)
 //   pillion-attach RUN extra.yaml         adds the analyses in extra.yaml to the run
 //   mpirun -n 4 pillion-attach RUN ...    the same with several ranks, one or more per node
-// SIGTERM and SIGINT make it finish the current publication and leave in good order.
+// SIGINT makes it finish the current publication and leave in good order. So does SIGTERM, unless
+// the simulation ends at the same time: then it finishes everything that was published.
 #include <mpi.h>
 
 #include <atomic>
@@ -12,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <limits>
 #include <string>
 #include <vector>
@@ -73,10 +75,26 @@ Arguments read_arguments(int argc, char** argv) {
   return out;
 }
 
-std::atomic<bool> leave_wanted{false};
+// When SIGTERM came first; launchers send it more than once at a time.
+std::atomic<std::time_t> asked_at{0};
+std::atomic<bool> leaves_at_once{false};
+static_assert(std::atomic<std::time_t>::is_always_lock_free);
 static_assert(std::atomic<bool>::is_always_lock_free);
 
-void leave(int) { leave_wanted = true; }
+void leave(int number) {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  constexpr std::time_t again = 2;  // seconds
+  const std::time_t first = asked_at;
+  if (first == 0) asked_at = now.tv_sec + 1;
+  if (number == SIGINT || (first != 0 && now.tv_sec + 1 - first >= again)) leaves_at_once = true;
+}
+
+/// Where another process of the job has died, this one may wait for it in MPI.
+[[noreturn]] void end_after_loss() {
+  std::fputs("pillion-attach: another process of this job has died, so this one ends\n", stderr);
+  std::_Exit(1);
+}
 
 int list_runs() {
   const auto runs = pillion::run::describe_runs(pillion::node::find_runs());
@@ -113,6 +131,7 @@ Outcome attach(const Arguments& arguments) {
   bool is_first = rank == 0;
   std::signal(SIGTERM, leave);
   std::signal(SIGINT, leave);
+  std::signal(SIGUSR1, SIG_IGN);  // a batch system's notice is for the simulation
   const pillion::base::DefaultEnvironment environment;
   try {
     pillion::sidecar::SidecarJob job(
@@ -125,14 +144,17 @@ Outcome attach(const Arguments& arguments) {
            if (level >= Level::Warning || (level == Level::Info && is_first && !arguments.quiet))
              std::fprintf(stderr, "pillion-attach: %s\n", message.c_str());
          }),
-         .leave = [] { return leave_wanted.load(); }},
+         .leave = [] { return asked_at != 0; },
+         .leave_at_once = [] { return leaves_at_once.load(); },
+         .expelled = end_after_loss},
         MPI_COMM_WORLD);
     is_first = job.is_first();
     if (job.is_elsewhere()) return {.status = 0, .is_elsewhere = true};
     const SidecarEnding ending = job.work();
     constexpr const char* endings[] = {"the run has ended", "left the run",
                                        "the simulation is gone; what it had published is finished",
-                                       "left the run, whose memory it had held for too long"};
+                                       "left the run, whose memory it had held for too long",
+                                       "the run has no stages for sidecars"};
     if (is_first && !arguments.quiet)
       std::fprintf(stderr, "pillion-attach: %s\n", endings[static_cast<int>(ending)]);
     if (ending == SidecarEnding::Evicted) return {.status = 4};

@@ -110,6 +110,24 @@ bool ChannelWriter::is_held(int slot) {
   return watches_[static_cast<size_t>(slot)].lives(this->slot(slot).holder);
 }
 
+// A name that was never seen alive is not a death: a stray store of the job may have put it there.
+JobNumber ChannelWriter::lost_job(int number) {
+  auto& seen = seen_[static_cast<size_t>(number)];
+  const Token holder = slot(number).holder;
+  if (holder == 0) return 0;
+  if (watches_[static_cast<size_t>(number)].lives(holder)) {
+    seen = holder;
+    return 0;
+  }
+  if (holder != seen || slot(number).state == SlotPhase::Leaving) return 0;
+  return slot(number).job;
+}
+
+void ChannelWriter::expel(JobNumber job) {
+  for (int s = 0; s < slot_count; ++s)
+    if (slot(s).holder != 0 && slot(s).job == job) words_.expelled[static_cast<size_t>(s)] = job;
+}
+
 // The holder is cleared last: a process that finds no holder may claim the slot. One that was
 // evicted and lives keeps it: it may be stopped, and write to the slot when it wakes up.
 void ChannelWriter::clear_deserted() {
@@ -228,13 +246,15 @@ void ChannelWriter::turn_away(int number) {
   call_readers();
 }
 
-bool ChannelReader::claim() {
+bool ChannelReader::claim(JobNumber job) {
   me_ = this_process();
+  job_ = job;
   Token holder = slot_.holder;
   // A dead attached job's slot is cleared by the simulation; the primary slot goes from hand to
   // hand.
   if (number_ == primary ? is_alive(holder) : holder != 0) return false;
   if (!slot_.holder.compare_exchange_strong(holder, me_)) return false;
+  slot_.job = job;
   slot_.sleeping = 0;
   if (number_ != primary) slot_.state = SlotPhase::Claimed;
   return true;
@@ -301,6 +321,10 @@ bool ChannelReader::doze(int64_t index, double patience) {
 bool ChannelReader::is_evicted() const {
   std::atomic_thread_fence(std::memory_order_acquire);
   return words_.evicted[static_cast<size_t>(number_)].load() != 0;
+}
+
+bool ChannelReader::is_expelled() const {
+  return job_ != 0 && words_.expelled[static_cast<size_t>(number_)].load() == job_;
 }
 
 ChannelReader::Next ChannelReader::wait(int64_t index, double patience, bool may_doze) {

@@ -84,6 +84,9 @@ constexpr int64_t lost_in(Progress p) {
   return static_cast<int64_t>(p & static_cast<Progress>(most_lost));
 }
 
+/// A number that all processes of a sidecar job have, and no other job; 0 stands for none.
+using JobNumber = uint64_t;
+
 /// Where the bytes of a message are: in the segment, or in the channel's spill file.
 struct Record {
   uint64_t offset = 0;
@@ -112,6 +115,7 @@ constexpr size_t largest_page = size_t{1} << 16;
 struct SlotWords {
   // written by the holder, but for clearing
   alignas(64) std::atomic<Token> holder;
+  std::atomic<JobNumber> job;  ///< the holder's, the same in all slots that its job holds
   std::atomic<SlotPhase> state;
   Word sleeping;                   ///< the holder sleeps on the call
   Word bell;                       ///< changes whenever the holder has finished something or leaves
@@ -145,6 +149,8 @@ struct ChannelWords {
   Word closed;  ///< no message will follow
   /// By slot: nothing is kept any more for the attached job that holds it.
   std::array<Word, slot_count> evicted;
+  /// By slot: a job whose processes shall end, for one of them has died.
+  std::array<std::atomic<JobNumber>, slot_count> expelled;
   BudgetWords budget;
   alignas(64) std::array<Record, record_count> records;
 };
@@ -204,6 +210,11 @@ class ChannelWriter {
   void set_capacity(size_t bytes) { values_.set_capacity(std::min(bytes, values_size_)); }
   /// Whether a living process holds the slot.
   bool is_held(int slot);
+  /// The job of a slot's holder that was seen alive and has died without leaving; 0 if there is
+  /// none.
+  [[nodiscard]] JobNumber lost_job(int slot);
+  /// Has that job's processes in slots of this channel end.
+  void expel(JobNumber job);
   /// Whether there may be attached jobs.
   [[nodiscard]] bool has_attached_jobs() const;
   /// Changes whenever readers have disabled something.
@@ -271,6 +282,7 @@ class ChannelWriter {
   int64_t published_ = 0;
   int64_t freed_ = 0;
   std::array<Watch, slot_count> watches_;
+  std::array<Token, slot_count> seen_{};  ///< the last holders that were alive
   std::array<bool, slot_count> vacating_{}, active_{}, evicted_{};
   std::array<int64_t, slot_count> finished_{};  ///< of holders that are evicted
 };
@@ -282,8 +294,8 @@ class ChannelReader {
   ChannelReader(const ChannelWords& words, SlotWords& slot, int number)
       : words_(words), slot_(slot), number_(number) {}
 
-  /// Takes the slot, unless a live process holds it.
-  bool claim();
+  /// Takes the slot for a process of that job, unless a live process holds it.
+  bool claim(JobNumber job = 0);
   /// Leaves the slot to others.
   void leave();
   /// Whether this process still holds the slot.
@@ -291,6 +303,10 @@ class ChannelReader {
   /// Whether messages that this reader has not finished may have been overwritten. If not, all that
   /// it has read before is as it was published.
   [[nodiscard]] bool is_evicted() const;
+  /// Whether this process shall end, for another of its job has died. Any thread may ask.
+  [[nodiscard]] bool is_expelled() const;
+  /// Whether the simulation rank has died.
+  [[nodiscard]] bool is_orphaned() { return !writer_.lives(words_.writer); }
 
   /// The number that comes after everything that a holder of this slot has begun with, and what
   /// holders have finished: never messages that are not there, whatever stands in the slot.
@@ -303,6 +319,7 @@ class ChannelReader {
   /// Waits for message `index`: it is there, or it will never come, or patience ran out. One that
   /// may doze looks now and then by itself at first, which spares the writer a call.
   Next wait(int64_t index, double patience, bool may_doze = true);
+  [[nodiscard]] int64_t published() const { return words_.published; }
   /// Of a message that was published. Throws ErrorCode::Internal if it has been freed.
   [[nodiscard]] Record record(int64_t index) const;
   /// Says that message `index` is being read; from here on a successor will not read it again.
@@ -328,6 +345,7 @@ class ChannelReader {
   SlotWords& slot_;
   int number_;
   Token me_ = 0;
+  JobNumber job_ = 0;
   Watch writer_;
   Progress progress_ = 0;  ///< the slot has a copy of it
   int64_t dozing_for_ = -1;

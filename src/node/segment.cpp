@@ -8,7 +8,7 @@
 namespace pillion::node {
 
 constexpr std::array<char, 8> magic{'p', 'i', 'l', 'l', 'i', 'o', 'n', '\0'};
-constexpr uint32_t layout_version = 5;
+constexpr uint32_t layout_version = 6;
 constexpr size_t control_size = size_t{64} << 10;
 constexpr size_t heads_size = size_t{128} << 10;
 constexpr size_t longest_name = 64;

@@ -26,6 +26,10 @@ void SidecarPolicy::on(const LocalSidecarEvent& event) {
     here_.unusable.insert(arrived->unusable.begin(), arrived->unusable.end());
     return;
   }
+  if (std::holds_alternative<SimulationDied>(event)) {
+    here_.gone = true;
+    return;
+  }
   here_.no_message = true;
   here_.leave_requested = here_.leave_requested || std::holds_alternative<LeaveRequested>(event);
   here_.evicted = here_.evicted || std::holds_alternative<Evicted>(event);
@@ -118,9 +122,11 @@ SidecarPolicy::Actions SidecarPolicy::pass(const std::vector<size_t>& due) {
 
 // Every analysis that was due has ended with this publication, whatever became of it. That is shown
 // before the memory is given back, so that a successor knows. Of a disabled analysis nothing else
-// is counted, since most of its publications are passed.
+// is counted, since most of its publications are passed. Where the job is about to be killed, there
+// is a report from the moment on that this is known.
 SidecarPolicy::Actions SidecarPolicy::act(const PublicationAgreed& event) {
   Actions actions;
+  if (event.all.gone && !std::exchange(is_gone_, true)) actions.push_back(WriteReport{});
   if (!event.analyses.empty()) actions.push_back(Receive{});
   CountDropped dropped;
   for (const size_t a : event.analyses) {
@@ -170,7 +176,7 @@ SidecarPolicy::Actions SidecarPolicy::act(const EndAgreed&) {
 }
 
 SidecarPolicy::Actions SidecarPolicy::act(const NoMessageAgreed& event) {
-  const bool left = event.leave_requested;
+  const bool left = event.leave_requested && !event.gone && !is_gone_;
   ending_ = left            ? SidecarEnding::Left
             : event.evicted ? SidecarEnding::Evicted
                             : SidecarEnding::SimulationGone;
@@ -180,7 +186,11 @@ SidecarPolicy::Actions SidecarPolicy::act(const NoMessageAgreed& event) {
     case SidecarRole::SeparateJob: break;
   }
   if (left) return {SaveForSuccessors{}, LeaveSlot{}};
-  return {FinishAnalyses{false}, WriteReport{}, ShowRunEnded{}, RemoveSavedState{}, LeaveSlot{}};
+  Actions actions;
+  if (event.leave_requested) actions.push_back(CountUnread{});
+  actions.insert(actions.end(), {FinishAnalyses{false}, WriteReport{}, ShowRunEnded{},
+                                 RemoveSavedState{}, LeaveSlot{}});
+  return actions;
 }
 
 SidecarPolicy::Actions SidecarPolicy::act(const AnalysisFailed& event) {

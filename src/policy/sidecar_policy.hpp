@@ -24,6 +24,7 @@ struct MessageStatus {
   bool no_message = false;       ///< some source of a rank sends no more, or the rank shall leave
   bool leave_requested = false;  ///< the job was asked to leave
   bool evicted = false;          ///< the simulation waits for the attached job no more
+  bool gone = false;             ///< the job was asked to leave, and the simulation has died
   bool dropped = false;          ///< some source could not send the values
   std::set<size_t> unusable{};   ///< analyses that a source could not serve
 };
@@ -72,6 +73,7 @@ struct EndAgreed {};
 struct NoMessageAgreed {
   bool leave_requested = false;
   bool evicted = false;
+  bool gone = false;
 };
 /// The analysis runs in these sidecars from now on, or its state is saved for the simulation.
 struct MigrationEnded {
@@ -152,6 +154,8 @@ struct ShowEnded {};
 struct AgreeOnSaving {};
 struct SaveForSuccessors {};
 struct RemoveSavedState {};
+/// Publications that are complete and will not be worked on are lost.
+struct CountUnread {};
 struct WriteReport {};
 /// No other sidecars need to come.
 struct ShowRunEnded {};
@@ -163,8 +167,8 @@ using SidecarAction =
     std::variant<Claim, Refuse, ReadPredecessor, RestoreStages, ReadInterrupted, StartAt,
                  RequestAdmission, StartAtNext, Receive, Analyse, CountDropped, SaveCheckpoint,
                  RestoreMigrated, SaveForMigration, FinishFailed, FinishAnalyses, ShowEnded,
-                 AgreeOnSaving, SaveForSuccessors, RemoveSavedState, WriteReport, ShowRunEnded,
-                 Acknowledge, LeaveSlot>;
+                 AgreeOnSaving, SaveForSuccessors, RemoveSavedState, CountUnread, WriteReport,
+                 ShowRunEnded, Acknowledge, LeaveSlot>;
 
 // Local events.
 
@@ -178,15 +182,19 @@ struct SourceEnded {};
 struct LeaveRequested {};
 /// What this rank has read may have been overwritten meanwhile.
 struct Evicted {};
+/// The job was asked to leave, and the process of some source of this rank has died.
+struct SimulationDied {};
 
-using LocalSidecarEvent = std::variant<MessageArrived, SourceEnded, LeaveRequested, Evicted>;
+using LocalSidecarEvent =
+    std::variant<MessageArrived, SourceEnded, LeaveRequested, Evicted, SimulationDied>;
 
 /// How the work of sidecars ended.
 enum class SidecarEnding {
   Closed,          ///< the simulation has closed its session
   Left,            ///< the job was asked to leave
   SimulationGone,  ///< the simulation ended without closing its session
-  Evicted          ///< the attached job held memory that the run needed
+  Evicted,         ///< the attached job held memory that the run needed
+  NotNeeded        ///< no analysis of the run has a stage for sidecars
 };
 
 /// The least seconds between two savings for successors, when the last one took `took` seconds: a
@@ -204,8 +212,8 @@ class SidecarPolicy {
   Actions on(const AgreedSidecarEvent& event);
   void on(const LocalSidecarEvent& event);
   /// Whether a rank finishes publication number `sequence` by itself, since none of the analyses
-  /// that are due in it is enabled. All ranks get the same publications, so they decide alike. Now
-  /// and then they agree on such a publication too: one of them may want to leave.
+  /// that are due in it is enabled. All ranks get the same publications, so their answer is the
+  /// same. Now and then they agree on such a publication too: one of them may want to leave.
   [[nodiscard]] bool passes(int64_t sequence, const std::vector<size_t>& due) const;
   /// What the rank does with it. None of these actions is collective.
   Actions pass(const std::vector<size_t>& due);
@@ -249,11 +257,12 @@ class SidecarPolicy {
   SidecarRole role_;
   std::vector<Analysis> analyses_;
   std::optional<SidecarEnding> ending_;
-  Claim claim_;         ///< the last one
-  int64_t done_ = 0;    ///< messages finished before these sidecars came
-  int64_t next_ = 0;    ///< the message to look at or to begin with
-  int64_t begun_ = 0;   ///< messages begun before these sidecars came
-  MessageStatus here_;  ///< what only this rank knows
+  bool is_gone_ = false;  ///< the simulation, after a request to leave
+  Claim claim_;           ///< the last one
+  int64_t done_ = 0;      ///< messages finished before these sidecars came
+  int64_t next_ = 0;      ///< the message to look at or to begin with
+  int64_t begun_ = 0;     ///< messages begun before these sidecars came
+  MessageStatus here_;    ///< what only this rank knows
 };
 
 }  // namespace pillion::policy

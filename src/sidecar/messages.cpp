@@ -13,10 +13,13 @@ using transport::PublicationHeader;
 Message Messages::read() {
   Message message;
   // The receiver asks only while it waits, which it never does where messages come fast.
-  auto deliveries = leave_ && leave_() ? std::nullopt : receiver_->next();
+  const auto leaves = [&] { return leaving_ != nullptr && leaving_->leaves(); };
+  auto deliveries = leaves() ? std::nullopt : receiver_->next();
+  if (leaving_ != nullptr && leaving_->is_asked() && receiver_->is_orphaned())
+    policy_.on(policy::SimulationDied{});
   if (deliveries) {
     message.deliveries = std::move(*deliveries);
-  } else if (leave_ && leave_()) {
+  } else if (leaves()) {
     policy_.on(policy::LeaveRequested{});
   } else if (receiver_->is_evicted()) {
     policy_.on(policy::Evicted{});
@@ -53,6 +56,7 @@ enum Mark {
   no_message,
   leave_requested,
   evicted,
+  gone,
   dropped,
   schema_changed,
   scattered,
@@ -63,7 +67,7 @@ enum Mark {
   digest,        ///< the greatest of two digests, and of their complements
   first_due = digest + 4
 };
-constexpr size_t most_due = 58;  // beyond that places are shared
+constexpr size_t most_due = 57;  // beyond that places are shared
 using Marks = std::array<int32_t, Mark::first_due + most_due>;
 
 size_t place_of(size_t due) { return Mark::first_due + due % most_due; }
@@ -120,7 +124,11 @@ void Messages::agree(Message& message) {
     policy_.on(arrived);
   }
   reduce(message, policy_.take_status());
-  if (!message.all.no_message) receiver_->begin();
+  if (leaving_ != nullptr && message.all.gone) leaving_->note_gone();
+  if (message.all.no_message) return;
+  if (leaving_ != nullptr && message.header.kind == transport::MessageKind::Checkpoint)
+    leaving_->note_checkpoint();
+  receiver_->begin();
 }
 
 void Messages::reduce(Message& message, const policy::MessageStatus& mine) {
@@ -129,6 +137,7 @@ void Messages::reduce(Message& message, const policy::MessageStatus& mine) {
   marks[Mark::no_message] = mine.no_message ? 1 : 0;
   marks[Mark::leave_requested] = mine.leave_requested ? 1 : 0;
   marks[Mark::evicted] = mine.evicted ? 1 : 0;
+  marks[Mark::gone] = mine.gone ? 1 : 0;
   marks[Mark::dropped] = mine.dropped ? 1 : 0;
   base::Bytes head;
   if (message.deliveries.empty()) {
@@ -152,6 +161,7 @@ void Messages::reduce(Message& message, const policy::MessageStatus& mine) {
   message.all.no_message = marks[Mark::no_message] != 0;
   message.all.leave_requested = marks[Mark::leave_requested] != 0;
   message.all.evicted = marks[Mark::evicted] != 0;
+  message.all.gone = marks[Mark::gone] != 0;
   message.all.dropped = marks[Mark::dropped] != 0;
   if (message.all.no_message) return;
   auto& header = message.header;

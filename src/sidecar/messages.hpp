@@ -3,10 +3,9 @@
 // own sources, and all agree on what they have.
 #pragma once
 
-#include <functional>
-
 #include "policy/sidecar_policy.hpp"
 #include "run/chains.hpp"
+#include "sidecar/leaving.hpp"
 #include "transport/network.hpp"
 #include "transport/transport.hpp"
 
@@ -30,8 +29,8 @@ class Messages {
   }
   /// What stages ask for, where values come directly to the sidecar that works on them.
   void set_layout_requests(run::LayoutRequests requests) { layout_requests_ = std::move(requests); }
-  /// Asked while nothing comes: whether the job was asked to leave.
-  void set_leave(std::function<bool()> leave) { leave_ = std::move(leave); }
+  /// Says when a job leaves; null if it never does. It must stay.
+  void set_leaving(Leaving* leaving) { leaving_ = leaving; }
   /// The run's number of this job's analysis 0.
   void set_base(int32_t base) { base_ = base; }
   [[nodiscard]] size_t base() const { return static_cast<size_t>(base_); }
@@ -66,7 +65,7 @@ class Messages {
   policy::SidecarPolicy& policy_;
   std::unique_ptr<transport::Receiver> receiver_;
   run::LayoutRequests layout_requests_;
-  std::function<bool()> leave_;
+  Leaving* leaving_ = nullptr;
   int32_t base_ = 0;
   std::map<int, transport::KeptArrays> kept_;  ///< by source
 };

@@ -59,7 +59,8 @@ policy::SidecarEnding Sidecar::serve() {
     messages_.agree(message_);
     began_ = base::monotonic_seconds();
     if (message_.all.no_message) {
-      apply(policy::NoMessageAgreed{message_.all.leave_requested, message_.all.evicted});
+      const auto& all = message_.all;
+      apply(policy::NoMessageAgreed{all.leave_requested, all.evicted, all.gone});
       break;
     }
     take_units(message_.header);

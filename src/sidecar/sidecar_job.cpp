@@ -3,6 +3,8 @@
 #include "sidecar/sidecar_job.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <random>
 
 #include "base/clock.hpp"
 #include "comm/agreement.hpp"
@@ -56,7 +58,13 @@ void SidecarJob::make_sidecar() {
       is_attached_job() ? policy::SidecarRole::AttachedJob : policy::SidecarRole::SeparateJob;
   sidecar_ = std::make_unique<Sidecar>(run_, std::move(chains), role);
   sidecar_->set_job_actions([this](const auto& action) { return carry_out(action); });
-  sidecar_->messages().set_leave(attach_.leave);
+  leaving_ = std::make_unique<Leaving>(
+      [this] {
+        if (attach_.leave_at_once && attach_.leave_at_once()) return policy::LeaveRequest::Insisted;
+        return attach_.leave() ? policy::LeaveRequest::Asked : policy::LeaveRequest::None;
+      },
+      run_.configuration.sidecars.deadline);
+  sidecar_->messages().set_leaving(leaving_.get());
 }
 
 void SidecarJob::read_attached_file() {
@@ -112,10 +120,24 @@ constexpr const char* evicted_text =
     "fewer steps, use more ranks, or have the run's owner raise 'sidecars: {attached: {memory: "
     "SIZE}}'";
 
+/// One that no other job has.
+node::JobNumber new_number() {
+  std::random_device random;
+  return (uint64_t{random()} << 32 | random()) >> 1 | 1;
+}
+
 }  // namespace
+
+// The simulation keeps no message for the run's own sidecars where these have no stage.
+bool SidecarJob::is_needed() const {
+  const auto& analyses = run_.configuration.analyses;
+  return std::any_of(analyses.begin(), analyses.end(),
+                     [](const auto& analysis) { return analysis.in_sidecars(); });
+}
 
 SidecarEnding SidecarJob::work() {
   together(run_.side, [&] { configure(); });
+  if (!is_attached_job() && !is_needed()) return SidecarEnding::NotNeeded;
   run::find_stages(run_.side, run_.configuration);
   together(run_.side, [&] { make_sidecar(); });
   try {
@@ -134,6 +156,9 @@ SidecarEnding SidecarJob::work() {
 }
 
 SidecarEnding SidecarJob::serve() {
+  number_ = static_cast<node::JobNumber>(
+      run_.side.reduced(static_cast<int64_t>(new_number()), comm::Operation::Max));
+  watch_.emplace(attach_.expelled);
   sidecar_->apply(policy::JoinRequested{});
   join_folder();
   start_progress();
@@ -162,6 +187,7 @@ Sidecar::Event SidecarJob::carry_out(const policy::SidecarAction& action) {
           [&](const policy::AgreeOnSaving&) { return agree_on_saving(); },
           [&](const policy::SaveForSuccessors&) { return save_for_successors(), Event(); },
           [&](const policy::RemoveSavedState&) { return remove_saved_state(), Event(); },
+          [&](const policy::CountUnread&) { return count_unread(1), Event(); },
           [&](const policy::WriteReport&) { return write_report(), Event(); },
           [&](const policy::ShowRunEnded&) { return receiver_->show_over(), Event(); },
           [&](const policy::LeaveSlot&) { return leave_slot(), Event(); },
@@ -173,15 +199,18 @@ Sidecar::Event SidecarJob::carry_out(const policy::SidecarAction& action) {
 
 Sidecar::Event SidecarJob::claim(const policy::Claim& claim) {
   if (claim.slot != slot_) {
-    auto receiver = std::make_unique<NodeReceiver>(attachment_.sources, claim.slot, attach_.leave);
+    watch_->watch(nullptr);
+    auto receiver = std::make_unique<NodeReceiver>(attachment_.sources, claim.slot,
+                                                   [this] { return leaving_->leaves(); });
     receiver_ = receiver.get();
+    watch_->watch(receiver_);
     if (is_attached_job()) claimed_ = std::move(receiver);
     else sidecar_->messages().set_receiver(std::move(receiver));
     slot_ = claim.slot;
   }
   bool claimed = attachment_.is_first != claim.first_ranks;
   if (!claimed)
-    claimed = base::wait_until([&] { return receiver_->claim(); },
+    claimed = base::wait_until([&] { return receiver_->claim(number_); },
                                base::monotonic_seconds() + claim.patience);
   const bool all = run_.side.reduced<int32_t>(claimed ? 1 : 0, comm::Operation::Min) != 0;
   const bool ended =
@@ -309,8 +338,8 @@ void SidecarJob::start_at_next() {
       // Fields that an analysis has made on the simulation's side are its own.
       wanted.fields.insert(run_.configuration.analyses[a].name + "/" + field);
     }
-  auto copying = std::make_unique<transport::CopyingReceiver>(std::move(claimed_),
-                                                              std::move(wanted), attach_.leave);
+  auto copying = std::make_unique<transport::CopyingReceiver>(
+      std::move(claimed_), std::move(wanted), [this] { return leaving_->leaves(); });
   copying_ = copying.get();
   sidecar_->messages().set_receiver(std::move(copying));
 }
@@ -345,7 +374,7 @@ void SidecarJob::remove_saved_state() {
 
 void SidecarJob::save_for_successors() {
   const double begin = base::monotonic_seconds();
-  // Ranks that see no publications know only of those that all have agreed on.
+  // Ranks that see no publications know only the ones that all have agreed on.
   auto over = ended();
   run_.side.reduce(over.data(), static_cast<int64_t>(over.size()), comm::Operation::Max);
   try {
@@ -375,21 +404,44 @@ void SidecarJob::save_for_successors() {
   saving_took_ = std::max(saved_at_ - begin, 1e-6);
 }
 
+// What some rank has not published when it died is not complete, and was never promised. Disabled
+// analyses lose nothing.
+void SidecarJob::count_unread(int64_t sign) {
+  constexpr auto none = std::numeric_limits<int64_t>::max();
+  std::vector<int64_t> unread(run_.accounts.size(), receiver_->has_sources() ? 0 : none);
+  together(run_.side, [&] {
+    for (const auto& header : receiver_->unread())
+      if (header.kind == transport::MessageKind::Publication)
+        for (const size_t a : sidecar_->messages().analyses_in(header)) ++unread[a];
+  });
+  run_.side.reduce(unread.data(), static_cast<int64_t>(unread.size()), comm::Operation::Min);
+  for (size_t a = 0; a < unread.size(); ++a)
+    if (sidecar_->policy().is_enabled(a)) run_.accounts[a].lost += sign * unread[a];
+}
+
 // If the disk cannot take the report the work is done all the same, and a successor could do no
 // better. The error is thrown when the slot is free.
 void SidecarJob::write_report() {
-  if (sidecar_->policy().ending() == SidecarEnding::SimulationGone)
+  const auto& ending = sidecar_->policy().ending();
+  if (ending == SidecarEnding::SimulationGone)
     run_.warn("the simulation is gone without having closed its session");
-  if (sidecar_->policy().ending() == SidecarEnding::Evicted) run_.warn(evicted_text);
+  if (ending == SidecarEnding::Evicted) run_.warn(evicted_text);
   const auto part = is_attached_job()
                         ? run::ReportScope{attached_job_.name, sidecar_->messages().base()}
                         : run::ReportScope();
+  // A report before the end counts as lost what is not finished then: that may be the last word.
+  const bool is_early = !ending && !is_attached_job();
+  if (is_early) count_unread(1);
   try {
-    run::write_report_together(run_, {}, sidecar_->summaries(), part);
+    run::Outcome outcome;
+    outcome.is_provisional = !ending;
+    run::write_report_together(run_, outcome, sidecar_->summaries(), part);
+    unreported_.reset();
   } catch (const Error& e) {
     if (e.code() != ErrorCode::File) throw;
     unreported_ = e;
   }
+  if (is_early) count_unread(-1);
 }
 
 void expect_yaml(const std::string& file, const base::Parameters& parameters) {

@@ -7,6 +7,7 @@
 #include "run/attached_job.hpp"
 #include "run/attachment.hpp"
 #include "run/saved_state.hpp"
+#include "sidecar/expulsion_watch.hpp"
 #include "sidecar/sidecar.hpp"
 #include "transport/copying_receiver.hpp"
 
@@ -19,7 +20,10 @@ struct Attach {
   std::string name;             ///< of an attached job; "" to take that of its file
   double patience = 10;         ///< seconds to wait for the run to be there
   base::Log log;
-  std::function<bool()> leave;  ///< whether the sidecar job was asked to leave
+  std::function<bool()> leave;          ///< whether the sidecar job was asked to leave
+  std::function<bool()> leave_at_once;  ///< whether it was asked by hand, or more than once
+  /// Ends this process, on another thread, for one of the job has died. Null: it stays.
+  std::function<void()> expelled;
 };
 
 class SidecarJob {
@@ -38,6 +42,7 @@ class SidecarJob {
  private:
   using Event = Sidecar::Event;
   [[nodiscard]] bool is_attached_job() const { return !attach_.analyses.empty(); }
+  [[nodiscard]] bool is_needed() const;
   void configure();
   void make_sidecar();
   void read_attached_file();
@@ -59,9 +64,13 @@ class SidecarJob {
   Event agree_on_saving();
   void save_for_successors();
   void remove_saved_state();
+  /// Adds to what is lost, or takes from it, the publications that wait. [collective]
+  void count_unread(int64_t sign);
   void write_report();
 
   Attach attach_;
+  std::unique_ptr<Leaving> leaving_;
+  node::JobNumber number_ = 0;  ///< of this job
   run::Run run_;
   run::Attachment attachment_;
   run::RunSpec spec_;
@@ -78,6 +87,7 @@ class SidecarJob {
   double saved_at_ = 0;           ///< monotonic seconds
   double saving_took_ = 0;
   std::optional<Error> unreported_;  ///< why there is no report
+  std::optional<ExpulsionWatch> watch_;
 };
 
 /// Throws unless the file of an attached job is there and is YAML. It needs no run, and no MPI.

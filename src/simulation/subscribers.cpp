@@ -60,11 +60,13 @@ Subscribers::Subscribers(run::Run& run, transport::Sender* sender, run::Supervis
       sender_(sender),
       supervisor_(std::move(supervisor)),
       policy_(policy),
-      sidecar_failure_(run) {}
+      sidecar_failure_(run),
+      lost_jobs_(run.side, sender != nullptr ? sender->slots() : nullptr) {}
 
 // Looking for a message takes longer than the rest of a small publication.
 void Subscribers::tend() {
   constexpr double between = 1e-3;  // seconds
+  lost_jobs_.look();
   supervisor_.tend();
   const double now = base::monotonic_seconds();
   if (failed_ || now < next_look_) return;

@@ -11,6 +11,7 @@
 #include "policy/policy.hpp"
 #include "run/sidecar_notices.hpp"
 #include "run/supervisor.hpp"
+#include "simulation/lost_jobs.hpp"
 #include "transport/transport.hpp"
 
 namespace pillion::run {
@@ -26,8 +27,9 @@ class Subscribers {
   Subscribers(run::Run& run, transport::Sender* sender, run::Supervisor supervisor,
               policy::Policy& policy);
 
-  /// Starts dead sidecars again, and notices, within a millisecond, sidecars of this job that have
-  /// failed. Costs nothing to speak of, and is called in every wait.
+  /// Starts dead sidecars again, has those end whose job has lost one, and notices, within a
+  /// millisecond, sidecars of this job that have failed. Costs nothing to speak of, and is called
+  /// in every wait.
   void tend();
   /// Tells the policy what this rank sees: attached jobs, and analyses that sidecars have disabled.
   void see();
@@ -70,6 +72,7 @@ class Subscribers {
   run::Supervisor supervisor_;
   policy::Policy& policy_;
   run::SidecarFailure sidecar_failure_;
+  LostJobs lost_jobs_;
   bool failed_ = false;
   bool saw_any_ = false;  ///< attached jobs, when this rank saw last
   double next_look_ = -std::numeric_limits<double>::infinity();  ///< for notices of failure

@@ -37,6 +37,7 @@ void CopyingReceiver::take() noexcept {
     // A fast run always has the next message, so that `next` alone would never give up.
     while (await_room()) {
       const auto deliveries = from_->next();
+      orphaned_ = from_->is_orphaned();
       if (!deliveries) break;
       from_->begin();
       auto copy = this->copy(*deliveries);

@@ -43,6 +43,7 @@ class CopyingReceiver final : public Receiver {
   /// Copies. Arrays that are not wanted have no values in them.
   std::optional<std::vector<Delivery>> next() override;
   [[nodiscard]] bool is_evicted() const override;
+  [[nodiscard]] bool is_orphaned() override { return orphaned_; }
   void finish(int64_t sequence, const std::set<int32_t>& disabled,
               const std::string& failure) override;
   /// In the message that next() gave last. Null if it is not wanted.
@@ -88,7 +89,7 @@ class CopyingReceiver final : public Receiver {
   std::exception_ptr failure_;
   bool ended_ = false;    ///< nothing will come
   bool evicted_ = false;  ///< and that is why
-  std::atomic<bool> stopped_ = false;
+  std::atomic<bool> stopped_ = false, orphaned_ = false;
   std::thread thread_;
 };
 

@@ -268,6 +268,13 @@ Departure NodeSlots::release(int slot) {
   return departure;
 }
 
+std::vector<node::JobNumber> NodeSlots::lost_jobs() {
+  std::vector<node::JobNumber> lost;
+  for (int s = 0; s < node::slot_count; ++s)
+    if (const auto job = writer_.lost_job(s); job != 0) lost.push_back(job);
+  return lost;
+}
+
 void NodeSlots::close() {
   closing_ = true;
   if (!holds_) writer_.close();
@@ -301,9 +308,9 @@ NodeReceiver::NodeReceiver(std::vector<Source> sources, int slot, std::function<
   }
 }
 
-bool NodeReceiver::claim() {
+bool NodeReceiver::claim(node::JobNumber job) {
   for (size_t r = 0; r < readers_.size(); ++r) {
-    if (readers_[r].claim()) continue;
+    if (readers_[r].claim(job)) continue;
     while (r > 0) readers_[--r].leave();
     return false;
   }
@@ -342,10 +349,38 @@ bool NodeReceiver::is_evicted() const {
                      [](const ChannelReader& reader) { return reader.is_evicted(); });
 }
 
+bool NodeReceiver::is_expelled() const {
+  return std::any_of(readers_.begin(), readers_.end(),
+                     [](const ChannelReader& reader) { return reader.is_expelled(); });
+}
+
+bool NodeReceiver::is_orphaned() {
+  return std::any_of(readers_.begin(), readers_.end(),
+                     [](ChannelReader& reader) { return reader.is_orphaned(); });
+}
+
 std::vector<Delivery> NodeReceiver::read(int64_t index) {
   std::vector<Delivery> deliveries;
   for (size_t s = 0; s < sources_.size(); ++s) deliveries.push_back(deliver(s, index));
   return deliveries;
+}
+
+std::vector<PublicationHeader> NodeReceiver::unread() const {
+  std::vector<PublicationHeader> heads;
+  if (readers_.empty()) return heads;
+  const auto& reader = readers_.front();
+  constexpr uint64_t most = uint64_t{1} << 20;  // of what is on disk, only the head is read
+  for (int64_t i = index_; i < reader.published(); ++i) {
+    const Record record = reader.record(i);
+    if (record.spilled == 0) {
+      heads.push_back(
+          decode_head(sources_.front().segment->look(record.offset, record.size), record.size));
+    } else {
+      const auto size = static_cast<size_t>(std::min(record.size, most));
+      heads.push_back(decode_head(spills_.front().read(record.offset, size)->data(), size));
+    }
+  }
+  return heads;
 }
 
 Delivery NodeReceiver::deliver(size_t s, int64_t index) {

@@ -12,6 +12,7 @@
 #include <set>
 
 #include "node/segment.hpp"
+#include "transport/publication_header.hpp"
 #include "transport/spill.hpp"
 #include "transport/transport.hpp"
 
@@ -41,6 +42,8 @@ class NodeSlots final : public Slots {
   [[nodiscard]] bool is_over() const override {
     return writer_.slot(node::primary).state == node::SlotPhase::Leaving;
   }
+  [[nodiscard]] std::vector<node::JobNumber> lost_jobs() override;
+  void expel(node::JobNumber job) override { writer_.expel(job); }
   [[nodiscard]] bool has_sidecars() override { return writer_.slot(node::primary).holder != 0; }
   void close() override;
   /// Whether close() must wait until hold(false), for there are messages on their way to the disk.
@@ -174,11 +177,15 @@ class NodeReceiver final : public Receiver {
   /// `give_up` is asked now and then while waiting.
   NodeReceiver(std::vector<Source> sources, int slot, std::function<bool()> give_up);
 
-  /// Takes the slot at every source; false, and takes none, if another job holds any.
-  bool claim();
+  /// Takes the slot at every source for a process of that job; false, and takes none, if another
+  /// job holds any.
+  bool claim(node::JobNumber job = 0);
   void leave();
   std::optional<std::vector<Delivery>> next() override;
   [[nodiscard]] bool is_evicted() const override;
+  [[nodiscard]] bool is_orphaned() override;
+  /// Whether this process shall end, for another of its job has died. Any thread may ask.
+  [[nodiscard]] bool is_expelled() const;
   void begin() override;
   void finish(int64_t sequence, const std::set<int32_t>& disabled,
               const std::string& failure) override;
@@ -193,6 +200,9 @@ class NodeReceiver final : public Receiver {
   [[nodiscard]] int64_t begun() const;
   [[nodiscard]] node::Progress progress() const;
   void start_at(node::Progress progress);
+  /// Heads of the messages of the first source that are not finished.
+  [[nodiscard]] std::vector<PublicationHeader> unread() const;
+  [[nodiscard]] bool has_sources() const { return !sources_.empty(); }
   /// A message that was published, whether or not it was begun with.
   [[nodiscard]] std::vector<Delivery> read(int64_t index);
   [[nodiscard]] std::set<int32_t> disabled() const;

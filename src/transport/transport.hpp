@@ -94,6 +94,10 @@ class Slots {
   [[nodiscard]] virtual bool retire() = 0;
   /// Whether sidecars say that they have done all that will ever come, and written the report.
   [[nodiscard]] virtual bool is_over() const = 0;
+  /// Jobs that have lost a process: it held a slot, and has died without leaving that.
+  [[nodiscard]] virtual std::vector<node::JobNumber> lost_jobs() { return {}; }
+  /// Has the processes of a job that hold slots here end.
+  virtual void expel(node::JobNumber /*job*/) {}
   /// Whether sidecars have the place, living or dead.
   [[nodiscard]] virtual bool has_sidecars() = 0;
   /// There will be no more messages.
@@ -221,6 +225,8 @@ class Receiver {
   /// Whether what next() gave may have been overwritten since: this job is not waited for any more.
   /// If not, all that was read before is as it was sent.
   [[nodiscard]] virtual bool is_evicted() const { return false; }
+  /// Whether some source has died: what it has sent is all that will come from there.
+  [[nodiscard]] virtual bool is_orphaned() { return false; }
   /// Marks the begin of work on what next() gave: a successor of this process leaves it out.
   virtual void begin() {}
   /// Tells the sources that message `sequence` is finished, which analyses are disabled, and how a

@@ -2,7 +2,6 @@
 """A run that was restarted, and an attached job: it gets what that of a fresh run gets."""
 
 import limits
-import pytest
 
 PROGRAM = """\
 import sys, time
@@ -29,7 +28,6 @@ analyses: {waves: {every: 100 steps, stages: [statistics: {fields: [h], at: simu
 MORE = "analyses: {more: {every: 10 steps, stages: [statistics: {fields: [h]}]}}\n"
 
 
-@pytest.mark.xfail(strict=True, reason="no time is credited")
 def test_an_attached_job_of_a_resumed_run(case):
     for name, text in (("prog.py", PROGRAM), ("line.yaml", LINE), ("more.yaml", MORE)):
         case.write(name, text)

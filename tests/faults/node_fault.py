@@ -263,7 +263,7 @@ def attached_job_leaves_waiting(case: Case):
     case.attach("attached_job", "more.yaml")
     if case.await_joined("attached_job"):
         time.sleep(0.05)
-        case.signal(case.attached("attached_job"), case.dice.choice([KILL, signal.SIGTERM]))
+        case.signal(case.attached("attached_job"), case.dice.choice([KILL, signal.SIGINT]))
 
 
 def last_moment(case: Case):

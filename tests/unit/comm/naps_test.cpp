@@ -52,7 +52,8 @@ TEST_CASE("ranks that meet again and again come closer together, after one was l
     double took = 0;  // seconds by which the last rank leaves after the last has come
     for (int meeting = 0; meeting < 40; ++meeting) {
       const auto end = meet(begin);
-      took = *std::max_element(end.begin(), end.end()) - *std::max_element(begin.begin(), begin.end());
+      took =
+          *std::max_element(end.begin(), end.end()) - *std::max_element(begin.begin(), begin.end());
       begin = end;
       if (meeting % 2 == 0) begin[0] += 2e-3;  // it works
     }
@@ -61,7 +62,8 @@ TEST_CASE("ranks that meet again and again come closer together, after one was l
   }
 }
 
-TEST_CASE("a rank that waits long is late by a part of that, and is awake fewer than 50 times a second") {
+TEST_CASE(
+    "a rank that waits long is late by a part of that, and is awake fewer than 50 times a second") {
   Sleeper sleeper(0);
   CHECK(sleeper.look(5) - 5 < 30e-3);
   const int before = sleeper.looks();

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <deque>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "channel_memory.hpp"
@@ -155,6 +156,48 @@ TEST_CASE("a slot has one holder, and who was refused does not harm it") {
     first.leave();
     if (slot == primary) CHECK_FALSE(first.is_mine());
   }
+}
+
+TEST_CASE(
+    "a holder that dies gives its job away, and the job's others learn that they are expelled") {
+  constexpr JobNumber job = 0x8000000000000001, other_job = 5;
+  Shared<ChannelMemory> memory;
+  memory->prepare();
+  auto writer = memory->writer(true);
+  auto survivor = memory->reader(2), stranger = memory->reader(3);
+  REQUIRE(survivor.claim(job));
+  REQUIRE(stranger.claim(other_job));
+  Shared<std::atomic<int>> told;
+  Child member([&] {
+    auto reader = memory->reader(primary);
+    *told = reader.claim(job) ? 1 : 2;
+    while (true) pause();
+    return 0;
+  });
+  while (*told == 0) std::this_thread::yield();
+  REQUIRE(*told == 1);
+  for (int s = 0; s < slot_count; ++s) CHECK(writer.lost_job(s) == 0);
+  // A name that stray bytes make is no death.
+  auto& holder = memory->slot_words[2].holder;
+  const Token name = holder;
+  holder = dead_token();
+  CHECK(writer.lost_job(2) == 0);
+  holder = name;
+  CHECK_FALSE(survivor.is_expelled());
+  member.kill(SIGKILL);
+  member.await_death();
+  CHECK(writer.lost_job(primary) == job);
+  CHECK(writer.lost_job(2) == 0);
+  writer.expel(job);
+  CHECK(survivor.is_expelled());
+  CHECK_FALSE(stranger.is_expelled());
+  // Successors have another number, and one that leaves is not lost.
+  auto successor = memory->reader(primary);
+  REQUIRE(successor.claim(other_job));
+  CHECK_FALSE(successor.is_expelled());
+  CHECK(writer.lost_job(primary) == 0);
+  successor.leave();
+  CHECK(writer.lost_job(primary) == 0);
 }
 
 TEST_CASE("the primary slot retires for good, but not while sidecars live there") {

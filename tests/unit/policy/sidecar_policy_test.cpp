@@ -18,7 +18,8 @@ std::string text_of(const SidecarPolicy::Actions& actions) {
       "Receive",         "Analyse",          "CountDropped",      "SaveCheckpoint",
       "RestoreMigrated", "SaveForMigration", "FinishFailed",      "FinishAnalyses",
       "ShowEnded",       "AgreeOnSaving",    "SaveForSuccessors", "RemoveSavedState",
-      "WriteReport",     "ShowRunEnded",     "Acknowledge",       "LeaveSlot"};
+      "CountUnread",     "WriteReport",      "ShowRunEnded",      "Acknowledge",
+      "LeaveSlot"};
   static_assert(std::size(names) == std::variant_size_v<SidecarAction>);
   std::string text;
   for (const auto& action : actions) {
@@ -168,6 +169,23 @@ TEST_CASE("sidecars that leave are replaced, and those whose simulation is gone 
   CHECK(on(closed, EndAgreed{}) ==
         "SaveForSuccessors, FinishAnalyses, ShowEnded, WriteReport, ShowRunEnded, Acknowledge, "
         "RemoveSavedState, LeaveSlot");
+}
+
+TEST_CASE("sidecars that are asked to leave while the simulation dies end the run") {
+  SidecarPolicy policy(SidecarRole::SeparateJob, {true});
+  policy.on(LocalSidecarEvent(SimulationDied{}));
+  const auto mine = policy.take_status();
+  CHECK(mine.gone);
+  CHECK_FALSE(mine.no_message);
+  // They may be killed at any time from now on, so there is a report at once.
+  const PublicationAgreed event{{.gone = true}, {0}};
+  CHECK(on(policy, event) ==
+        "WriteReport, Receive, Analyse 0, ShowEnded, AgreeOnSaving, Acknowledge");
+  CHECK(on(policy, event) == "Receive, Analyse 0, ShowEnded, AgreeOnSaving, Acknowledge");
+  // Their time is up, but nobody comes after them.
+  CHECK(on(policy, NoMessageAgreed{.leave_requested = true}) ==
+        "CountUnread, FinishAnalyses, WriteReport, ShowRunEnded, RemoveSavedState, LeaveSlot");
+  CHECK(policy.ending() == SidecarEnding::SimulationGone);
 }
 
 TEST_CASE("state is saved for successors less often where that takes long or nodes are many") {

@@ -57,7 +57,7 @@ struct Lasting {
     return done;
   }
   std::set<size_t> disabled{};
-  bool run_ended = false;
+  bool run_ended = false, given_up = false;
   struct State {
     std::vector<SavedCounts> counts;
     std::vector<int64_t> dropped;
@@ -146,22 +146,25 @@ class Job {
     const size_t at = lasting_.done();
     const bool is_there = at < lasting_.messages.size();
     const bool leaves = role_ != SidecarRole::SameJob && one_in(60);
+    // Asked to leave while the simulation dies, they work on, and leave later or never.
+    const bool dies = !lasting_.simulation_lives && role_ == SidecarRole::SeparateJob && one_in(60);
     const size_t who = random_() % policies_.size();
     MessageStatus all;
     for (size_t r = 0; r < policies_.size(); ++r) {
+      if (dies && r == who) policies_[r].on(LocalSidecarEvent(SimulationDied{}));
       if (leaves && r == who) policies_[r].on(LocalSidecarEvent(LeaveRequested{}));
       else if (!is_there) policies_[r].on(LocalSidecarEvent(SourceEnded{}));
       else
-        policies_[r].on(
-            LocalSidecarEvent(MessageArrived{lasting_.messages[at].ranks[r].dropped,
-                                             lasting_.messages[at].ranks[r].unusable}));
+        policies_[r].on(LocalSidecarEvent(MessageArrived{lasting_.messages[at].ranks[r].dropped,
+                                                         lasting_.messages[at].ranks[r].unusable}));
       const auto mine = policies_[r].take_status();
       all.no_message |= mine.no_message;
       all.leave_requested |= mine.leave_requested;
+      all.gone |= mine.gone;
       all.dropped |= mine.dropped;
       all.unusable.insert(mine.unusable.begin(), mine.unusable.end());
     }
-    if (all.no_message) return NoMessageAgreed{all.leave_requested};
+    if (all.no_message) return NoMessageAgreed{all.leave_requested, false, all.gone};
     message_ = &lasting_.messages[at];
     lasting_.begun = std::max(lasting_.begun, at + 1);
     require(!lasting_.interrupted.contains(at), "an interrupted message is read again");
@@ -330,10 +333,20 @@ class Job {
     lasting_.saved.reset();
     return {};
   }
+  Event act(const CountUnread&) {
+    for (size_t i = lasting_.done(); i < lasting_.messages.size(); ++i) {
+      const auto& message = lasting_.messages[i];
+      if (message.kind == Kind::Publication)
+        for (const size_t a : message.due) ++unread_[a];
+    }
+    gives_up_ = true;
+    return {};
+  }
   Event act(const WriteReport&) {
     ++lasting_.reports;
     lasting_.lost.clear();
-    for (size_t a = 0; a < rows_.size(); ++a) lasting_.lost.push_back(policies_[0].counts(a).lost);
+    for (size_t a = 0; a < rows_.size(); ++a)
+      lasting_.lost.push_back(policies_[0].counts(a).lost + unread_[a]);
     lasting_.dropped = dropped_;
     return {};
   }
@@ -341,6 +354,7 @@ class Job {
     only(SidecarRole::SeparateJob, "an attached job ends the run");
     require(lasting_.reports > 0, "the run ends without a report");
     lasting_.run_ended = true;
+    lasting_.given_up = gives_up_;
     return {};
   }
   Event act(const Acknowledge&) {
@@ -367,11 +381,12 @@ class Job {
   std::vector<bool> here_;
   Rows rows_;
   std::vector<int64_t> dropped_;
+  std::map<size_t, int64_t> unread_;
   std::set<size_t> failed_;
   const Message* message_ = nullptr;
   MessageStatus all_;
   std::set<size_t> expected_;  ///< analyses that must be run, or counted as dropped
-  bool acknowledged_ = false, left_ = true;
+  bool acknowledged_ = false, left_ = true, gives_up_ = false;
 };
 
 /// Everything that the simulation publishes in a run, and how it ends.
@@ -412,7 +427,7 @@ Lasting make_run(std::mt19937_64& random, SidecarRole role, int ranks) {
 
 void check_counts(const Lasting& run) {
   // Sidecars may have died between the last word and the last acknowledgement.
-  require(run.done() + (run.run_ended ? 1 : 0) >= run.messages.size(),
+  require(run.given_up || run.done() + (run.run_ended ? 1 : 0) >= run.messages.size(),
           "not every message was finished");
   require(run.reports > 0, "the run has no report");
   for (size_t a = 0; a < run.written.size(); ++a) {

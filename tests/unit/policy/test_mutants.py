@@ -199,7 +199,19 @@ SOMETIMES = [
     ),
     mutant(
         "sidecars run an analysis that has failed",
-        ("sidecar_policy.cpp", "!is_enabled(a) || !analyses_[a].here", "!analyses_[a].here"),
+        ("sidecar_policy.cpp", "    if (!is_enabled(a)) continue;\n", ""),
+    ),
+    mutant(
+        "a sidecar passes what an enabled analysis needs",
+        (
+            "sidecar_policy.cpp",
+            "[&](size_t a) { return is_enabled(a); }",
+            "[](size_t) { return false; }",
+        ),
+    ),
+    mutant(
+        "sidecars whose time is up do not count what waits",
+        ("sidecar_policy.cpp", "actions.push_back(CountUnread{});", ";"),
     ),
     mutant(
         "sidecars run an analysis on data that a rank lacks",
