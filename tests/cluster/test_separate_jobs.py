@@ -3,12 +3,13 @@
 command fails.
 """
 
+import limits
 import pytest
 
 MEMORY_FIRST = """\
-pillion run -n 2 --dry-run apart.yaml -- {heat} 32 20000 >lines
+pillion run -n 2 --dry-run apart.yaml -- {heat} 32 2000 >lines
 sed -i 's/ &$/ \\& sleep 1/' lines
-timeout 25 bash lines
+timeout {limit:.0f} bash lines
 """
 
 
@@ -19,7 +20,7 @@ def apart(case):
 
 
 def test_options_of_the_launcher_are_for_both_jobs(apart):
-    words = apart.run_heat("apart.yaml", 8000, "-n", 4, "--launcher-option=--mpi=pmix")
+    words = apart.run_heat("apart.yaml", 3000, "-n", 4, "--launcher-option=--mpi=pmix")
     done = apart.salloc("-N2 --ntasks-per-node=3", *words, timeout=120)
     assert done.returncode == 0, done.stdout
     apart.assert_complete("apart")
@@ -27,7 +28,7 @@ def test_options_of_the_launcher_are_for_both_jobs(apart):
 
 def test_a_step_that_takes_all_memory_leaves_room_for_the_other(apart):
     """With --mem-per-cpu, if the simulation's step comes first."""
-    apart.write("job.sh", MEMORY_FIRST.format(heat=apart.cluster.heat))
+    apart.write("job.sh", MEMORY_FIRST.format(heat=apart.cluster.heat, limit=limits.limit(60)))
     done = apart.salloc("-N2 --ntasks-per-node=2 --mem-per-cpu=600", "bash", "job.sh", timeout=90)
     assert "Unable to create step" not in done.stdout, done.stdout
     apart.assert_complete("apart")
@@ -35,7 +36,7 @@ def test_a_step_that_takes_all_memory_leaves_room_for_the_other(apart):
 
 @pytest.mark.parametrize("memory", ["", " --mem=1500", " --mem-per-cpu=500"])
 def test_two_mpirun_in_a_batch_job(apart, memory):
-    words = apart.shell(apart.run_heat("apart.yaml", 8000, "--launcher", "mpirun"))
+    words = apart.shell(apart.run_heat("apart.yaml", 3000, "--launcher", "mpirun"))
     apart.finish(f"-N2 --ntasks-per-node=2{memory}", words, timeout=150)
     apart.assert_complete("apart")
 
