@@ -23,7 +23,7 @@ with pillion.open("line.yaml", restart=restart) as session:
         session.step(step, float(step))
         time.sleep(0.001)
     rate = (last - first) / (time.monotonic() - begin)
-    print("ratio", session.progress().steps_per_second / rate)
+    print("ratio", session.progress.steps_per_second / rate)
     if not restart:
         session.checkpoint("saved")
 """
