@@ -22,7 +22,7 @@ restart = "saved" if os.path.isdir("saved") else ""
 first = int(open("step").read()) + 1 if restart else 0
 with pillion.open("line.yaml", restart=restart) as session:
     field = np.zeros(100)
-    session.share("h", field, first=[100 * world.rank])
+    session.share("h", field, lo=(100 * world.rank,))
     session.ready()
     for step in range(first, last + 1):
         field[:] = step
