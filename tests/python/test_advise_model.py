@@ -143,6 +143,14 @@ def test_a_whole_run_counts_from_its_first_publication_to_its_last():
         assert found == pytest.approx(took, rel=0.04), prediction.placement
 
 
+def test_an_analysis_that_has_moved_had_its_stages_on_either_side():
+    """A run ends with analyses in the simulation that were in sidecars before."""
+    beside = next(p for p in placement.candidates(2, [1], CHAINS) if p.sidecars and not any(p.cuts))
+    before = World(2).run(beside)
+    moved = replace(before, placement=replace(beside, cuts=tuple(len(c.stages) for c in CHAINS)))
+    assert costs_of([moved], CHAINS, 2).works == costs_of([before], CHAINS, 2).works
+
+
 def test_of_runs_that_are_alike_the_fastest_counts():
     """A neighbour on the machine, who makes some runs slower, changes nothing."""
     calm = World(2)

@@ -323,8 +323,11 @@ def _divided(
     ):
         found = stage_seconds(trace, side, chain.name)
         came = share_handed_over(trace, chain.name) if side == "sidecars" else 1.0
-        for stage in range(max((rows.shape[1] for rows in found), default=0)):
-            seconds[first + stage] = came * _each(found, mean, stage) * ranks
+        columns = max((rows.shape[1] for rows in found), default=0)
+        # An analysis that has moved had all of its stages on either side.
+        begin = first if first + columns <= len(seconds) else 0
+        for stage in range(columns):
+            seconds[begin + stage] = came * _each(found, mean, stage) * ranks
     return Work(measured({1: sum(seconds)}), tuple(measured({1: each}) for each in seconds))
 
 
