@@ -43,7 +43,7 @@ void Session::close(double seconds) {
     }
     side.end_alone();
   }
-  // The run has ended on every rank alike. What one rank lacks now changes that no more.
+  // The run has ended on every rank. What this one lacks from here on is a warning.
   try {
     release_files(disk, why);
   } catch (const std::exception& e) {
