@@ -312,8 +312,8 @@ def _divided(
     short_run: ShortRun, number: int, chain: Chain, mean: Callable[[np.ndarray], float]
 ) -> Work:
     """The work of an analysis from a run in which each side had some of the stages, on its own
-    number of ranks. The result is as if all stages divided evenly. Of an analysis that moved, the
-    side counts on which it had most of its publications: there it had all stages.
+    number of ranks. The result is as if all stages divided evenly. If the analysis moved, the side
+    with most of its publications counts: all stages ran there.
     """
     where, trace = short_run.placement, short_run.trace
     seconds = [0.0] * len(chain.stages)
