@@ -56,13 +56,16 @@ test-all: test odr test-builds test-cluster test-faults test-mutants test-saniti
 
 # Every benchmark, example, mini-application, adapter and fuzz target, so that nothing rots because
 # its requirement is missing. The plug-in for LAMMPS, and programs with ADIOS2, AMReX, Nek5000,
-# code_saturne and SimGrid are built by the tests of `make test-codes` and `make test-scale`.
+# code_saturne and SimGrid are built by the tests of `make test-codes` and `make test-scale`. The
+# preset dev compiles every file by itself: includes that other builds get by chance are missing.
 test-builds:
 	@tools/install_deps.sh develop
 	@$(MAKE) --no-print-directory options="-DPILLION_UNIT_TESTS=ON" build
 	@$(python) tools/check_builds.py $(build) --all
 	@$(MAKE) --no-print-directory preset=fuzz configure
 	@cmake --build --preset fuzz -j $(jobs) --target fuzz_targets
+	@$(MAKE) --no-print-directory preset=dev configure
+	@cmake --build --preset dev -j $(jobs)
 	@echo "test-builds: passed"
 
 # Signals, kills and starvation with many seeds, and the model of the shared memory at larger sizes.

@@ -20,8 +20,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SUFFIXES = {".c", ".cpp", ".f", ".f90", ".F90"}
 
-# Patterns of files that CMake does not compile, and of the files that do. A file that none of these
-# names, with or without its suffix, is not compiled.
+# Patterns of files that CMake does not compile; beside each, the files that compile them. A file
+# that none of these names, with or without its suffix, is not compiled.
 ELSEWHERE = {
     "adapters/adios2/*.cpp": "adapters/adios2/CMakeLists.txt",  # tests/codes, with ADIOS2 2.12
     "adapters/code_saturne/*.c": "adapters/code_saturne/*.py.in",  # with each case

@@ -8,9 +8,9 @@ stands in the table below with the account that its bytes are in, and what bound
 begins to do so must be added, and one that ceases to must be taken out. With --table, prints the
 table as Markdown.
 
-libstdc++ takes a variant for one that always has a value if it knows of each alternative that
-moving it cannot throw: numbers, texts, vectors, pointers. A copy of such a variant that fails for
-lack of memory is undefined. So one alternative must be a type of our own.
+A copy of a std::variant that fails for lack of memory is undefined in libstdc++ 12 if all of its
+alternatives are numbers, texts, vectors or pointers, since their moves are known not to throw. So
+one alternative must be a type of our own.
 """
 
 import re

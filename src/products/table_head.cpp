@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::string_view head_of_count = "# publications: ";
 
-/// The entries of the head of a table; empty if it has none.
+/// The number of publications in the head of a table; nothing if the head has none.
 std::optional<int64_t> publications_of(const fs::path& file) {
   std::ifstream in(file);
   for (std::string line; std::getline(in, line) && line.starts_with("# ");)

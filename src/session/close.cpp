@@ -43,7 +43,15 @@ void Session::close(double seconds) {
     }
     side.end_alone();
   }
-  release_files(disk, why);
+  // The run has ended on every rank. What this one lacks from here on is a warning.
+  try {
+    release_files(disk, why);
+  } catch (const std::exception& e) {
+    (void)comm::failure_of([&] {
+      run_.log.warn("rank {}: the last files of the run could not be written: {}", run_.side.rank(),
+                    e.what());
+    });
+  }
   comm::rethrow(failure);
 }
 
@@ -72,26 +80,30 @@ void Session::release_files(const std::optional<base::DiskDeadline>& disk,
 // what is left of the deadline, and a tenth of it at least.
 bool Session::await_sidecars_summary(std::vector<base::Bytes>& summaries) {
   const double least = 0.1 * run_.configuration.sidecars.deadline;
-  bool is_missing = false;
+  enum : int32_t { Arrived, Late, Unread };
+  int32_t found = Arrived;
   if (run_.side.rank() == 0) {
     const run::Waiting waiting(run_.mark);
-    is_missing = true;
     // The other ranks wait for what this one has found, whatever it lacks.
-    (void)comm::failure_of([&] {
-      auto summary = run::await_finished(
-          run_, std::max(simulation().call_deadline(), base::monotonic_seconds() + least));
-      if (!summary) return;
-      summaries.push_back(std::move(*summary));
-      is_missing = false;
-    });
+    if (comm::failure_of([&] {
+          auto summary = run::await_finished(
+              run_, std::max(simulation().call_deadline(), base::monotonic_seconds() + least));
+          if (summary) summaries.push_back(std::move(*summary));
+          else found = Late;
+        }))
+      found = Unread;
   }
-  is_missing = run_.side.reduced<int32_t>(is_missing ? 1 : 0, comm::Operation::Max) != 0;
-  if (is_missing)
+  found = run_.side.reduced<int32_t>(found, comm::Operation::Max);
+  if (found == Late)
     run_.warn(fmt::format(
         "sidecars had finished their analyses when the simulation ended, but did not come to "
         "their own end within the deadline of {:.4g} s; the report lacks their costs and products",
         run_.configuration.sidecars.deadline));
-  return !is_missing;
+  else if (found == Unread)
+    run_.warn(
+        "simulation rank 0 could not read the summary of the sidecars; the report lacks their "
+        "costs and products");
+  return found == Arrived;
 }
 
 void Session::finish(double seconds) {

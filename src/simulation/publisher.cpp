@@ -122,10 +122,11 @@ void Publisher::check_budget() const {
              base::format_bytes(run_.configuration.sidecars.memory), because);
 }
 
+// A number is taken when its message is sent, so a head whose message failed leaves no gap.
 PublicationHeader Publisher::header(MessageKind kind, int64_t step, double time) {
   PublicationHeader head;
   head.kind = kind;
-  head.sequence = ++sequence_;
+  head.sequence = sent_ + 1;
   head.step = step;
   head.time = time;
   head.published = base::calendar_seconds();
@@ -208,7 +209,7 @@ void Publisher::send(PublicationHeader& head, CachedMessage& message,
   ++sent_;
   messages_.sent(head, message);
   message.release();
-  outstanding_.add(head.sequence, due, sequence_ - 1 - sender().behind());
+  outstanding_.add(head.sequence, due, head.sequence - 1 - sender().behind());
   in_place_ += message.encoder().bytes_lent();
   if (due.back() >= own) note_attached(head.sequence, due);
   count(run_, due, message, watch.end(run_.timeline, "publish", "publish", head.step), head.step);
@@ -254,7 +255,7 @@ node::AttachedHold Publisher::attached_hold(size_t size) const {
 }
 
 int64_t Publisher::worked_by_attached() const {
-  int64_t least = sequence_;
+  int64_t least = sent_;
   if (const auto* slots = sender().slots())
     for (int s = 0; s < policy::attached_slots; ++s)
       if (policy_.slot(s).phase() == policy::SlotState::Phase::Active)
@@ -462,7 +463,6 @@ void Publisher::send(const PublicationHeader& head) {
 
 void Publisher::catch_up(int64_t messages, int64_t step, double time) {
   for (; told_messages_ < messages; ++told_messages_) {
-    sequence_ = sent_;  // a number that was given to no message is free
     auto head = header(MessageKind::Publication, step, time);
     send_dropped(head, {});
   }
@@ -527,10 +527,11 @@ void Publisher::drop_unseen(const base::Bytes& summary) {
   const int64_t seen = sent_ - unseen - (has_ended ? 1 : 0);
   const int64_t last = run_.side.reduced(seen, comm::Operation::Max);
   if (has_ended) return;
-  sequence_ = last - 1;
   auto dropped = header(MessageKind::Publication, agenda_.last_step(), agenda_.last_time());
+  dropped.sequence = last;
   dropped.dropped = true;
   auto end = end_header();
+  end.sequence = last + 1;
   const auto lost = outstanding_.count(end.due.size(), sent_ - unseen);
   const auto dropped_unseen = dropped_.count(end.due.size(), sent_ - unseen);
   for (size_t a = 0; a < lost.size(); ++a) end.due[a].lost += lost[a] + dropped_unseen[a];
@@ -538,7 +539,7 @@ void Publisher::drop_unseen(const base::Bytes& summary) {
   bool is_told = sender().end_at(last, bytes_of(dropped), bytes_of(end));
   end.summary.clear();
   is_told = is_told || sender().end_at(last, bytes_of(dropped), bytes_of(end));
-  sent_ = sequence_;
+  sent_ = end.sequence;
   run_.log.warn(
       "rank {}: {} messages were on their way to the disk when the deadline had passed; their "
       "publications are lost{}",

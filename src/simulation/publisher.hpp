@@ -74,8 +74,7 @@ class Publisher final : public policy::MessageBudget {
   void check_receive_limit();
   /// Carries out the policy's decision on this rank. Never throws for lack of room.
   void publish(const policy::Publish& action, const StageOutputs& left, int64_t step, double time);
-  /// A header without values, which starts with number sequence() + 1. Throws if not even that
-  /// fits.
+  /// A header without values, of the message after the last one that was sent.
   transport::PublicationHeader header(transport::MessageKind kind, int64_t step, double time);
   transport::PublicationHeader end_header();
   void send(const transport::PublicationHeader& head);
@@ -118,14 +117,14 @@ class Publisher final : public policy::MessageBudget {
   }
   [[nodiscard]] bool fits_attached() const override;
 
-  [[nodiscard]] int64_t sequence() const { return sequence_; }
+  [[nodiscard]] int64_t sequence() const { return sent_; }
   /// How many messages this rank has sent, for ranks to agree on.
   [[nodiscard]] int64_t tell_messages() { return told_messages_ = sent_; }
   /// Some rank had sent `messages` when this one told how many it had. The messages that this one
   /// lacks, because a decision failed, it sends without values: sidecars wait for them.
   void catch_up(int64_t messages, int64_t step, double time);
   /// Messages that sidecars have finished.
-  [[nodiscard]] int64_t finished() const { return sequence_ - link_.sender->behind(); }
+  [[nodiscard]] int64_t finished() const { return sent_ - link_.sender->behind(); }
   /// By analysis: publications that the run's own sidecars have not finished.
   [[nodiscard]] std::vector<int64_t> unfinished() const {
     return outstanding_.count(policy_.own_analyses(), finished());
@@ -205,10 +204,9 @@ class Publisher final : public policy::MessageBudget {
   policy::SendTime send_time_;
   double late_since_ = 0;  ///< monotonic seconds of the step since which messages wait; 0: none do
   bool told_late_ = false, told_slow_ = false;
-  int awaited_in_vain_ = 0;  ///< steps in a row that sent too little although sidecars waited
-  int64_t sequence_ = 0;
+  int awaited_in_vain_ = 0;    ///< steps in a row that sent too little although sidecars waited
   std::string refusal_;        ///< why the last publication could not be made; "" if it could
-  int64_t sent_ = 0;           ///< messages
+  int64_t sent_ = 0;           ///< messages; the number of the last one
   bool has_sent_end_ = false;  ///< or it is on its way
   int64_t told_messages_ = 0;  ///< when ranks agreed last
   int64_t behind_ = 0;  ///< messages that sidecars had not finished when there was last a new one

@@ -4,14 +4,17 @@
 // call needs no more than that. Whatever fails, no rank may wait for ever; a step succeeds on every
 // rank, and any other call has the same status on all; what comes after it works.
 //   memory_driver CONFIG STRIDE CALL RANK [FIRST]
+// FIRST is the first K; a negative one counts from the call's last allocation.
 // CALL is open, ready, first (step), step, checkpoint, close or restart; RANK is one of the job. If
 // CALL is save, none fails; it makes the checkpoint that restart reads.
 #include <mpi.h>
 #include <pillion/pillion.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <limits>
 #include <new>
 #include <string>
 #include <string_view>
@@ -48,6 +51,9 @@ class Trial {
     is_victim_ = world_rank_ == victim;
   }
 
+  /// Allocations of the call that was tried, on the rank where it was.
+  [[nodiscard]] long taken() const { return taken_; }
+
   /// Whether an allocation failed.
   bool run() {
     const bool opened = open();
@@ -61,8 +67,12 @@ class Trial {
   pillion_status within(std::string_view name, F&& body) {
     const bool tried = name == call_ && is_victim_;
     if (tried) countdown = k_;
+    const double begin = MPI_Wtime();
     const auto status = body();
+    if (const double seconds = MPI_Wtime() - begin; seconds > longest_)
+      std::printf("allocation %ld: %s took %.0f s\n", k_, std::string(name).c_str(), seconds);
     if (tried) failed_ = countdown == 0;
+    if (tried) taken_ = k_ - countdown;
     countdown = 0;
     return status;
   }
@@ -139,11 +149,14 @@ class Trial {
           std::printf("allocation %ld: %ld publications were dropped\n", k_, dropped);
   }
 
+  static constexpr double longest_ = 30;  // seconds: half of the deadline
+
   const char* file_;
   std::string_view call_;
   long k_;
   int world_rank_ = 0;
   bool is_victim_ = false, failed_ = false;
+  long taken_ = 0;
   pillion_session* session_ = nullptr;
 };
 
@@ -156,6 +169,13 @@ int main(int argc, char** argv) {
   const int victim = std::atoi(argv[4]);
   const bool talks = std::getenv("MEMORY_DRIVER_TALKS") != nullptr;
   long k = argc > 5 ? std::atol(argv[5]) : 1;
+  if (k < 0) {
+    Trial whole(argv[1], call, victim, std::numeric_limits<long>::max());
+    (void)whole.run();
+    long taken = whole.taken();
+    MPI_Allreduce(MPI_IN_PLACE, &taken, 1, MPI_LONG, MPI_MAX, MPI_COMM_WORLD);
+    k = std::max(taken + k, 1L);
+  }
   long sessions = 0;
   for (int more = 1; more != 0; k += stride, ++sessions) {
     if (talks) std::fprintf(stderr, "k %ld\n", k);

@@ -52,9 +52,12 @@ def cases():
                 )  # fmt: skip
 
 
-@pytest.mark.skipif(
+skip_with_sanitizers = pytest.mark.skipif(
     "ASAN_OPTIONS" in os.environ, reason="the driver has an operator new of its own"
 )
+
+
+@skip_with_sanitizers
 @pytest.mark.parametrize(("placement", "call", "victim", "stride"), list(cases()))
 def test_no_rank_waits_for_one_that_lacks_memory(build, tmp_path, placement, call, victim, stride):
     sidecars, ranks = PLACEMENTS[placement]
@@ -71,6 +74,22 @@ def test_no_rank_waits_for_one_that_lacks_memory(build, tmp_path, placement, cal
         cwd=tmp_path,
         timeout=900 if ALL else 120,
     )
-    lines = done.stdout.splitlines()
-    assert len(lines) == 1 and lines[0].endswith("sessions"), done.stdout
+    expect_sessions(done.stdout)
+
+
+def expect_sessions(said: str):
+    """The driver found nothing wrong, and an allocation failed in some session."""
+    lines = said.splitlines()
+    assert len(lines) == 1 and lines[0].endswith("sessions"), said
     assert int(lines[0].split()[0]) > 1
+
+
+@pytest.mark.parametrize("placement", ["network", "node", "simulation"])
+@skip_with_sanitizers
+def test_the_end_of_close_is_the_same_on_all_ranks(build, tmp_path, placement):
+    """Each of the last allocations, after ranks have met for the last time."""
+    sidecars, ranks = PLACEMENTS[placement]
+    (tmp_path / "pillion.yaml").write_text(CONFIG + f"sidecars: {sidecars}\n")
+    driver = build / "tests/faults/memory_driver"
+    done = mpirun(ranks, driver, "pillion.yaml", 1, "close", 0, -30, cwd=tmp_path)
+    expect_sessions(done.stdout)

@@ -14,7 +14,7 @@ from pillion.advise.advice import advise, choose, finalists, for_programs, shown
 from pillion.advise.costs import Costs, Work, costs_of, measured
 from pillion.advise.placement import Chain, Memory, bytes_of
 from pillion.advise.short_runs import is_enough, plan_runs
-from pillion.advise.trace import Trace
+from pillion.advise.trace import ShortRun, Trace
 from rich.console import Console
 
 AMPLE = Memory(budget=2.0**40)
@@ -141,6 +141,26 @@ def test_a_whole_run_counts_from_its_first_publication_to_its_last():
         found = model.seconds_of(costs, prediction.placement, AMPLE, 100)
         took = max(ends) - run.simulation[0][0].end
         assert found == pytest.approx(took, rel=0.04), prediction.placement
+
+
+@pytest.mark.parametrize("ends_beside", [False, True])
+@pytest.mark.parametrize(("here", "there"), [(60, 400), (400, 60)])
+def test_an_analysis_that_has_moved_counts_where_it_was_for_longest(ends_beside, here, there):
+    """Each side has had all of its stages, whichever has them at the end."""
+    inside = placement.inside(1, CHAINS)
+    beside = next(p for p in placement.candidates(2, [1], CHAINS) if p.sidecars and not any(p.cuts))
+    usual = World(2)
+    slow = World(2, stages=tuple(tuple(amdahl(2 * s(1), 0) for s in of) for of in usual.stages))
+    least = min(here, there)
+    trace = Trace(
+        (slow if here == least else usual).run(inside, steps=here).trace.simulation,
+        (slow if there == least else usual).run(beside, steps=there).trace.sidecars,
+    )
+    where = beside if ends_beside else replace(beside, cuts=inside.cuts)
+    costs = costs_of([ShortRun(where, trace, {})], CHAINS, 2)
+    for work, stages in zip(costs.works, usual.stages, strict=True):
+        found = [part(1) for part in work.stages]
+        assert found == pytest.approx([s(1) for s in stages], rel=0.01)
 
 
 def test_of_runs_that_are_alike_the_fastest_counts():

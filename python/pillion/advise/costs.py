@@ -312,19 +312,23 @@ def _divided(
     short_run: ShortRun, number: int, chain: Chain, mean: Callable[[np.ndarray], float]
 ) -> Work:
     """The work of an analysis from a run in which each side had some of the stages, on its own
-    number of ranks. The result is as if all stages divided evenly.
+    number of ranks. The result is as if all stages divided evenly. If the analysis moved, the side
+    with most of its publications counts: all stages ran there.
     """
     where, trace = short_run.placement, short_run.trace
     seconds = [0.0] * len(chain.stages)
     cut = where.cuts[number]
-    for ranks, side, first in (
-        (where.simulation, "simulation", 0),
-        (where.sidecars, "sidecars", cut),
-    ):
-        found = stage_seconds(trace, side, chain.name)
-        came = share_handed_over(trace, chain.name) if side == "sidecars" else 1.0
-        for stage in range(max((rows.shape[1] for rows in found), default=0)):
-            seconds[first + stage] = came * _each(found, mean, stage) * ranks
+    ranks = {"simulation": where.simulation, "sidecars": where.sidecars}
+    found = {side: stage_seconds(trace, side, chain.name) for side in ranks}
+    reached = {s: max((rows.shape[1] for rows in of), default=0) for s, of in found.items()}
+    if reached["simulation"] > cut or reached["sidecars"] > len(seconds) - cut:
+        parts = [(max(found, key=lambda side: sum(map(len, found[side]))), 0, 1.0)]
+    else:
+        came = share_handed_over(trace, chain.name)
+        parts = [("simulation", 0, 1.0), ("sidecars", cut, came)]
+    for side, first, came in parts:
+        for stage in range(reached[side]):
+            seconds[first + stage] = came * _each(found[side], mean, stage) * ranks[side]
     return Work(measured({1: sum(seconds)}), tuple(measured({1: each}) for each in seconds))
 
 

@@ -78,11 +78,15 @@ SOMETIMES = [
     ),
     mutant(
         "after a wait in vain nothing is ever tried again",
-        ("backlog.cpp", "stalled_ = stalled_ && mine.no_room_for_last;", ""),
+        ("backlog.cpp", "stalled_ = stalled_ && mine.no_room_for_last && !can_spill;", ""),
     ),
     mutant(
         "a wait for room has no deadline",
-        ("backlog.cpp", ".deadline = event.now + deadline_", ".deadline = deadline_ / 0.0"),
+        (
+            "backlog.cpp",
+            "Until::MessageBudget, .deadline = event.now + deadline_",
+            "Until::MessageBudget, .deadline = deadline_ / 0.0",
+        ),
     ),
     mutant(
         "a drop is reported in every agreement that follows",
@@ -94,7 +98,7 @@ SOMETIMES = [
     ),
     mutant(
         "what was skipped is not reported",
-        ("backlog.cpp", "if (!skipped.empty()) actions.push_back(Skip{skipped});", ""),
+        ("backlog.cpp", "if (!skipped.empty()) actions.push_back(Skip{std::move(skipped)});", ""),
     ),
     mutant(
         "analyses of a lost slot run on",
@@ -134,7 +138,7 @@ SOMETIMES = [
     ),
     mutant(
         "a rank waits for room that failed sidecars should make",
-        ("policy.cpp", "sidecars_failed_here_ ? Local{Drop{}} : backlog_.on(e)", "backlog_.on(e)"),
+        ("policy.cpp", "sidecars_failed_here_ ? Local{Drop{}} : find_room(e)", "find_room(e)"),
     ),
     mutant(
         "a rank waits for an answer of failed sidecars",
@@ -286,6 +290,13 @@ def mutated_copy(change: Mutant, folder: Path) -> set[str]:
         assert before.count(text) == 1, f"{name} contains {before.count(text)} times: {text}"
         path.write_text(before.replace(text, other))
     return {name for name, _, _ in change.replacements}
+
+
+@pytest.mark.parametrize("change", EVERY_DAY + SOMETIMES, ids=lambda change: change.name[:40])
+def test_a_mutant_changes_one_place(change):
+    """Mutants that are tried only by PILLION_TEST_ALL=1 as well."""
+    for file, text, other in change.replacements:
+        assert (ROOT / "src/policy" / file).read_text().count(text) == 1 and text != other
 
 
 @pytest.mark.parametrize(
