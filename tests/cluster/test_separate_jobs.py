@@ -67,7 +67,6 @@ def test_strict_fails_if_all_publications_are_lost(apart):
     assert done.returncode == 3, done.stdout
 
 
-@pytest.mark.xfail(strict=True, reason="message 0 was freed")
 def test_sidecars_without_work_end_well(case):
     """All stages are in the simulation."""
     analyses = (
