@@ -33,6 +33,7 @@ ELSEWHERE = {
     "study/m*.cpp": "study/mapping.sh",
     "study/pattern.cpp": "study/mapping.sh",
     "study/*.cpp": "study/smpi.sh",
+    "tests/cluster/*.c": "tests/cluster/*.py",
     "tests/code_saturne/coupled.c": "tests/code_saturne/test_coupled.py",
     "tests/codes/*.cpp": "tests/codes/*.py",
     "tests/install/*": "tests/install/*/CMakeLists.txt",
