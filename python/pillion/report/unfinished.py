@@ -14,8 +14,8 @@ from pillion.errors import Error
 from pillion.liveness import settled, state_of, time_of
 from pillion.progress import Parts, Progress, State
 from pillion.report.run import Analysis, Product, Run, Span, read_run
-from pillion.run_files import Owner
-from pillion.tables import Table, entry_of_head, read_table
+from pillion.run_files import Owner, entry_of_head
+from pillion.tables import Table, read_table
 from pillion.watch.model import Row, View, make_view
 
 WHY = {
