@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Signals to parts of a job: to its sidecars alone, to one process, and notices before a limit."""
 
+pytest_plugins = ["cluster_fixtures"]
+
 STEP = "srun --overlap --mem=0 --mpi=pmix"
 LINE = """\
 output: line
