@@ -20,7 +20,6 @@ namespace pillion::run {
 struct ScheduleState {
   model::Reached reached;
   bool fired = false;  ///< its condition held at the last check
-  bool was_due = false;  ///< the schedule was met in this execution, conditions not asked
 };
 
 /// A step of the program, as the run numbers it.
