@@ -309,8 +309,11 @@ TEST_CASE("regrids leave mappings and memory where they were") {
     maps = mappings();
     anonymous = bytes_of("RssAnon:");
   }
+  CHECK(anonymous >= 0);
   CHECK(mappings() <= maps + 8);
+#if !defined(__SANITIZE_ADDRESS__)  // which keeps what was freed: its quarantine grows to 256 MiB
   CHECK(bytes_of("RssAnon:") <= anonymous + (int64_t{8} << 20));
+#endif
   CHECK(memory.node_bytes() <= 200 * page);
   plans.clear();
   const auto last = used_plan(world, 300, memory);
