@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The common part of report.json and progress.json, the files that a run writes about itself. It
 also finds the run that owns the results in an output folder: the newest one that these files and
-the folder's marker name. docs/products.md describes the files.
+the folder's marker name. The head of a table names its run, too. docs/products.md describes the
+files. Commands that need no NumPy import this module, so it does not either.
 """
 
 import json

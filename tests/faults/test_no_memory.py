@@ -85,11 +85,14 @@ def expect_sessions(said: str):
 
 
 @pytest.mark.parametrize("placement", ["network", "node", "simulation"])
+@pytest.mark.parametrize(("victim", "first"), [(0, -30), (1, 1)])
 @skip_with_sanitizers
-def test_the_end_of_close_is_the_same_on_all_ranks(build, tmp_path, placement):
-    """Each of the last allocations, after ranks have met for the last time."""
+def test_close_without_any_one_allocation(build, tmp_path, placement, victim, first):
+    """Rank 0 lacks each of the last ones, which come after ranks have met for the last time. Rank 1
+    lacks each one, also that of the message which ends the run: no sidecar waits for the deadline.
+    """
     sidecars, ranks = PLACEMENTS[placement]
     (tmp_path / "pillion.yaml").write_text(CONFIG + f"sidecars: {sidecars}\n")
     driver = build / "tests/faults/memory_driver"
-    done = mpirun(ranks, driver, "pillion.yaml", 1, "close", 0, -30, cwd=tmp_path)
+    done = mpirun(ranks, driver, "pillion.yaml", 1, "close", victim, first, cwd=tmp_path)
     expect_sessions(done.stdout)
