@@ -17,6 +17,8 @@ MIB = 1 << 20
 MEMORY = 8 * MIB
 # Heads of messages, words of the channel, pages that are begun, and what malloc keeps.
 SLACK = 6 * MIB
+# Two ranks' values of one step, at least: six fields in cells, and corners.
+PUBLICATION = 2 * 8 * (32 * 32 * 4 * 3 + 33 * 33 * 5 * 3 + 4000 * 2 + 1000)
 STEPS = 60
 EVERYTHING = os.environ.get("PILLION_TEST_ALL", "") not in ("", "0")
 FIELDS = ["density", "heat", "shear", "speed", "mass", "flow"]
@@ -117,12 +119,13 @@ def check_values(folder: Path, least: int = 10) -> None:
             assert list(table[name]) == [1.0 if field == "depth" else s for s in steps], field
 
 
-def check_report(folder: Path) -> None:
+def check_report(folder: Path, least: int = MEMORY // 4) -> None:
+    """The run was whole, and sidecars have held so much of what was published at least."""
     report = json.loads((folder / "report.json").read_text())
     (analysis,) = (a for a in report["analyses"] if a["name"] == "a")
     assert analysis["disabled"] is None and analysis["lost"] == 0
     peak, share = report["sidecars"]["peak_bytes"], report["sidecars"]["memory_bytes_per_rank"]
-    assert MEMORY // 4 < peak <= MEMORY, (peak, share)
+    assert least < peak <= MEMORY, (peak, share)
 
 
 def check_sidecar(folder: Path, limit: int) -> None:
@@ -162,5 +165,5 @@ def test_memory_stays_within_the_budget_while_an_attached_job_waits(start, tmp_p
     assert most <= MEMORY + SLACK, f"{most / MIB:.1f} MiB"
     check_values(tmp_path / "out/a")
     check_values(tmp_path / "out/theirs", 2)
-    check_report(tmp_path / "out")
+    check_report(tmp_path / "out", PUBLICATION)  # the run's own sidecar may have kept up
     check_sidecar(tmp_path, MEMORY)
