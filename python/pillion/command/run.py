@@ -273,12 +273,13 @@ def _start(plan: "Plan", wanted: "Wanted", strict: bool) -> int:
 
     from pillion.launch.ending import are_all_lost, ending, faults
     from pillion.launch.job import Job
+    from pillion.launch.left_over import LeftOver
     from pillion.launch.line import Follower
 
     width = None if sys.stderr.isatty() else 110
     console = Console(stderr=True, highlight=False, width=width)
     follower = Follower(Path(wanted.output))
-    job = Job(plan, follower)
+    job = Job(plan, follower, LeftOver(follower.has_ended))
     follower.sessions = job.sessions
     for command in plan.started():
         console.print(f"+ {command}", style="bright_black", soft_wrap=True, markup=False)
