@@ -209,6 +209,12 @@ def _program(name: str) -> str:
         return name
 
 
+def _as_typed(word: str) -> str:
+    """A program without its folder, if a shell would find the same."""
+    name = Path(word).name
+    return name if name != word and shutil.which(name) == word else word
+
+
 def _check(
     wishes: "Wishes", plan: "Plan", overrides: dict[str, str], nodes: int, has_fields: bool
 ) -> None:
@@ -281,7 +287,7 @@ def _start(plan: "Plan", wanted: "Wanted", strict: bool) -> int:
     follower = Follower(Path(wanted.output))
     job = Job(plan, follower, LeftOver(follower.has_ended))
     follower.sessions = job.sessions
-    for command in plan.started():
+    for command in plan.started(_as_typed):
         console.print(f"+ {command}", style="bright_black", soft_wrap=True, markup=False)
     status = job.run()
     view = follower.look()
