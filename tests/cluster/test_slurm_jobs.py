@@ -69,6 +69,16 @@ def test_srun_that_does_not_end_after_its_steps(case):
     case.assert_complete("net")
 
 
+def test_mpirun_without_steps_is_not_killed(case):
+    """On one node mpirun starts no step. A program may work on after it has closed its session."""
+    case.configure("insitu")
+    case.write("later", f"#!/bin/sh\n{case.cluster.heat} 32 200\nsleep 22\nexit 7\n")
+    (case.folder / "later").chmod(0o755)
+    words = ["pillion", "run", "--launcher", "mpirun", "insitu.yaml", "--", "./later"]
+    done = case.salloc("-N1 -n1", *words)
+    assert done.returncode == 7 and "did not end" not in done.stdout, done.stdout
+
+
 def test_a_heterogeneous_batch_job_with_a_program_for_sidecars(case):
     case.configure("net", "ranks: 2")
     words = case.run_heat("net.yaml", 200, "--sidecar-program", "pillion-sidecar")

@@ -17,7 +17,7 @@ MIB = 1 << 20
 MEMORY = 8 * MIB
 # Heads of messages, words of the channel, pages that are begun, and what malloc keeps.
 SLACK = 6 * MIB
-# Two ranks' values of one step, at least: six fields in cells, and corners.
+# Values of one step on two ranks, at least: of six fields, and the corners of `bent`.
 PUBLICATION = 2 * 8 * (32 * 32 * 4 * 3 + 33 * 33 * 5 * 3 + 4000 * 2 + 1000)
 STEPS = 60
 EVERYTHING = os.environ.get("PILLION_TEST_ALL", "") not in ("", "0")

@@ -102,6 +102,7 @@ def add_run(parser: argparse.ArgumentParser) -> None:
 
 def run_run(arguments: argparse.Namespace) -> int:
     from pillion.launch.facts import find_facts
+    from pillion.launch.launchers import Launcher
     from pillion.launch.plan import make_plan, overrides_for
     from pillion.launch.wanted import read_wanted
 
@@ -118,7 +119,7 @@ def run_run(arguments: argparse.Namespace) -> int:
         return 0
     if not arguments.no_check:
         _check(wishes, plan, overrides, facts.nodes, wanted.has_fields)
-    return _start(plan, wanted, arguments.strict)
+    return _start(plan, wanted, arguments.strict, facts.launcher is Launcher.SRUN)
 
 
 def _write(arguments: argparse.Namespace, wishes: "Wishes", wanted: "Wanted") -> int:
@@ -210,9 +211,9 @@ def _program(name: str) -> str:
 
 
 def _as_typed(word: str) -> str:
-    """A program without its folder, if a shell would find the same."""
+    """A program of Pillion without its folder, if a shell would find the same."""
     name = Path(word).name
-    return name if name != word and shutil.which(name) == word else word
+    return name if name.startswith("pillion-") and shutil.which(name) == word else word
 
 
 def _check(
@@ -274,7 +275,7 @@ def _mistakes(text: str) -> list[dict[str, object]]:
         return []  # it could not say; the program will
 
 
-def _start(plan: "Plan", wanted: "Wanted", strict: bool) -> int:
+def _start(plan: "Plan", wanted: "Wanted", strict: bool, by_srun: bool) -> int:
     from rich.console import Console
 
     from pillion.launch.ending import are_all_lost, ending, faults
@@ -285,7 +286,8 @@ def _start(plan: "Plan", wanted: "Wanted", strict: bool) -> int:
     width = None if sys.stderr.isatty() else 110
     console = Console(stderr=True, highlight=False, width=width)
     follower = Follower(Path(wanted.output))
-    job = Job(plan, follower, LeftOver(follower.has_ended))
+    # Without srun there may be no steps while the program still works.
+    job = Job(plan, follower, LeftOver(follower.has_ended) if by_srun else lambda: False)
     follower.sessions = job.sessions
     for command in plan.started(_as_typed):
         console.print(f"+ {command}", style="bright_black", soft_wrap=True, markup=False)

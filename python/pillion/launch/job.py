@@ -110,7 +110,7 @@ class Job:
                 self._end_all()
         status = simulation.returncode
         if simulation.pid in self._left_over:
-            return 0  # the run has closed its session, and nobody knows more
+            return 0  # the run has closed its session, and srun cannot tell the program's status
         return 128 - status if status < 0 else status
 
     def _start(self, words: tuple[str, ...]) -> "subprocess.Popen[bytes]":
