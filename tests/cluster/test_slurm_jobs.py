@@ -74,9 +74,9 @@ def test_mpirun_without_steps_is_not_killed(case):
     case.configure("insitu")
     case.write("later", f"#!/bin/sh\n{case.cluster.heat} 32 200\nsleep 22\nexit 7\n")
     (case.folder / "later").chmod(0o755)
-    words = ["pillion", "run", "--launcher", "mpirun", "insitu.yaml", "--", "./later"]
-    done = case.salloc("-N1 -n1", *words)
-    assert done.returncode == 7 and "did not end" not in done.stdout, done.stdout
+    run = "pillion run --launcher mpirun insitu.yaml -- ./later"
+    said = case.finish("-N1 -n1", f"{run}; echo ended with $?")
+    assert "ended with 7" in said and "did not end" not in said, said
 
 
 def test_a_heterogeneous_batch_job_with_a_program_for_sidecars(case):
