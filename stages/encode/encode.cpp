@@ -67,6 +67,7 @@ class Encode final : public stage::Stage {
         durable_(setup["durable"].boolean()) {
     setup.product(name_ + "_compressed");
     setup.product("encode_" + name_ + ".csv");
+    setup.survives_failures();
   }
 
   void run(stage::Step& step) override {
