@@ -89,9 +89,11 @@ struct WeighedField::Reader {
     field = face.field(name, face.parameters());
     mesh = field.mesh;
     weighing.emplace(face, field, face.parameters(), volumes);
-    fields = {name};
-    weighing->add_to(fields);
-    input = face.input(stage::Input::as_shared(fields).with_levels().with_points());
+    std::vector<std::string> read{name};
+    weighing->add_to(read);
+    input = face.input(stage::Input::as_shared(read).with_levels().with_points());
+    const auto needed = setup.inputs.front().needed();
+    fields.assign(needed.begin(), needed.end());
   }
 
   model::Catalogue catalogue;

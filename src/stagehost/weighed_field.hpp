@@ -22,7 +22,7 @@ class WeighedField {
   WeighedField& operator=(WeighedField&&) = delete;
   ~WeighedField();
 
-  /// The fields that are read: this one, and the coordinates of a spectral mesh.
+  /// The fields that are read: this one, and where the cells of its mesh are and which count.
   [[nodiscard]] const std::vector<std::string>& fields() const;
   /// Of some components, or of model::Quantity::norm, on this rank alone. No message is sent.
   /// Throws as the stages do where cells have no volumes.

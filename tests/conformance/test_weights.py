@@ -39,7 +39,7 @@ def configuration(name: str, kind: meshes.Kind) -> str:
     return text + ANALYSES.format(**limits) + (AVERAGE if name in AVERAGED else "")
 
 
-AVERAGED = ("points of cells", "spectral", "spectral without coordinates")
+AVERAGED = ("points of cells", "spectral")
 
 
 @pytest.fixture(scope="module")

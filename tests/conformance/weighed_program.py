@@ -49,14 +49,17 @@ def share(session, name: str, kind: meshes.Kind) -> list:
         return share_cells(session, kind.values, name != "unstructured")
     if name.startswith("spectral"):
         mine = slab(len(kind.values))
-        kept = [np.ascontiguousarray(kind.values[mine])]
+        points = (3, 3, 3)  # the first reference axis last
+        kept = [np.ascontiguousarray(kind.values[mine]).reshape(-1, *points)]
         session.share("f", kept[0])
         if "coordinates: x" in kind.mesh:
-            kept.append(np.ascontiguousarray(meshes.elements()[mine].transpose(0, 2, 1)))
+            x = np.ascontiguousarray(meshes.elements()[mine].transpose(0, 2, 1))
+            kept.append(x.reshape(-1, 3, *points))
             session.share("x", kept[1])
         return kept
     if name == "particles":
         kept = [np.ascontiguousarray(kind.values[slab(len(kind.values))])]
+        session.set_domain("m", (0, 0, 0), (1, 1, 1))
         session.share("f", kept[0])
         return kept
     kept = share_box(session, "f", kind.values)

@@ -20,7 +20,7 @@ fields: {t: {mesh: m, type: float64}}
 analyses:
   sums: {products_every: 1, stages: [statistics: {fields: [t]}]}
   encode: {stages: [encode: {fields: [t], error: 0, durable: false}]}
-  cinema: {stages: [image: {draw: [slice: {field: t}], size: [256, 256], cinema: {phi: 2}}]}
+  cinema: {stages: [image: {draw: [slice: {field: t}], size: [512, 512], cinema: {phi: 2}}]}
 """ + "".join(f"  {w}: {{stages: [write_{w}: {{fields: [t], durable: false}}]}}\n" for w in WRITERS)
 FULL, STEPS = (2, 3), 7
 with session_of(TEXT) as session:

@@ -13,7 +13,6 @@ analyses: {a: {every: 0.1 time, products_every: 0, stages: [statistics: {fields:
 """
 TIMES = {
     "product": [float(np.float32(k) * np.float32(0.1)) for k in range(2001)],
-    "sum": [float(t) for t in np.cumsum(np.full(101, 0.1, np.float32)) - np.float32(0.1)],
     "double": [0.1 * k for k in range(2001)],
     # Not on multiples: passed at the next step, and no multiple is met before its time.
     "between": [k * 0.07 for k in range(101)],
