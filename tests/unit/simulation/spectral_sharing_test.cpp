@@ -10,7 +10,6 @@
 #include "stagehost/weighed_field.hpp"
 
 using namespace pillion;
-using namespace pillion::run;
 using namespace pillion::simulation;
 using model::MeshKind;
 

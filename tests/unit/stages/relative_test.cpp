@@ -13,7 +13,7 @@ using namespace pillion::stages;
 
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 
 ValueSizes sizes_of(const std::vector<double>& values) {
   ValueSizes out;
@@ -42,7 +42,7 @@ TEST_CASE("a mean of one sign may be small beside the rms, and 0 is none") {
   CHECK(fault_of_mean(1.0 / (1 << 22), sizes).empty());
   CHECK(fault_of_mean(0, sizes_of({0, 0})) == "has the mean 0 (its rms is 0)");
   CHECK(fault_of_mean(0, sizes_of({})).empty());
-  CHECK(fault_of_mean(0, sizes_of({nan})).empty());
+  CHECK(fault_of_mean(0, sizes_of({missing})).empty());
 }
 
 TEST_CASE("values in bulk are those one by one") {
@@ -51,7 +51,7 @@ TEST_CASE("values in bulk are those one by one") {
   for (const size_t count : {0, 1, 7, 8, 1023, 1024, 1025, 5000}) {
     std::vector<double> values(count);
     for (double& v : values) v = normal(random);
-    for (const double special : {1.0, nan, std::numeric_limits<double>::infinity(), 1e300}) {
+    for (const double special : {1.0, missing, std::numeric_limits<double>::infinity(), 1e300}) {
       if (count > 3) values[count / 2] = special;
       ValueSizes bulk;
       bulk.add(std::span<const double>(values));
