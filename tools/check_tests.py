@@ -9,7 +9,8 @@ loaded machine. Rejected in tests are
 - a number as `timeout` of anything else, a deadline computed from a clock, and an alarm
 - a sleep, for a test that sleeps is either slow or wrong; `limits.until` waits for something
 - in CMake, tests that are not added by `pillion_add_test`
-- modules of one name, which pytest confuses
+- modules of one name, which pytest confuses; a second conftest.py hides the first from tests that
+  import it
 - assertions about each of the files that a pattern finds, which hold if it finds none: `some` of
   tests/conftest.py fails then
 
@@ -183,7 +184,7 @@ def main(files: list[str]) -> int:
             print(f"{file}:{line}: {ADVICE[fault]}")
             found += 1
     for name, count in Counter(Path(file).name for file in checked).items():
-        if name.startswith("test_") and count > 1:
+        if name.startswith(("test_", "conftest")) and count > 1:
             print(f"{name}: {count} folders have a module of this name; pytest imports only one")
             found += 1
     for file, fault in EXCEPTIONS if not files else ():

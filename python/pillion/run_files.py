@@ -5,6 +5,7 @@ the folder's marker name. docs/products.md describes the files.
 """
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,9 +14,9 @@ from typing import Any, TypeVar
 
 from pillion import shared_files
 from pillion.errors import Error
-from pillion.tables import entry_of_head
 
 MARKER = ".pillion-run"
+HEAD_BYTES = 4096  # of a table: the entries up to step and time are well within
 Made = TypeVar("Made")
 
 
@@ -130,6 +131,18 @@ def folders_of(folder: Path) -> frozenset[str]:
     """Names of the analyses' folders that the folder's marker lists; empty without a marker."""
     marked = _marked(folder / MARKER)
     return frozenset() if marked is None else marked.folders
+
+
+def entry_of_head(path: Path, name: str) -> str | None:
+    """One of the first entries of a table's head as it is written, without reading the table; None
+    if the head lacks it. Raises Error if there is no such file.
+    """
+    try:
+        head = shared_files.read_bytes(path, HEAD_BYTES).decode("utf-8", "replace")
+    except OSError as error:
+        raise Error(f"cannot read {path}: {error.strerror}") from error
+    found = re.search(rf"^# {name}: (.*)$", head, re.MULTILINE)
+    return found[1].strip() if found else None
 
 
 def run_of_table(path: Path) -> str:

@@ -12,7 +12,6 @@ it dashed beside the product's curves.
 """
 
 import csv
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,6 @@ from pillion.yaml_text import ProductLoader
 
 FOLDER = "compare"  # below a run's output, unless another folder is given
 FORMAT = "table 1"
-HEAD_BYTES = 4096  # the entries up to step and time are well within
 
 
 @dataclass(frozen=True)
@@ -146,18 +144,6 @@ def read_table(path: str | Path) -> Table:
         return _build(path, head, columns)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise Error(f"{path} has a head that lacks or garbles an entry: {error!r}") from error
-
-
-def entry_of_head(path: Path, name: str) -> str | None:
-    """One of the first entries of a table's head as it is written, without reading the table; None
-    if the head lacks it. Raises Error if there is no such file.
-    """
-    try:
-        head = shared_files.read_bytes(path, HEAD_BYTES).decode("utf-8", "replace")
-    except OSError as error:
-        raise Error(f"cannot read {path}: {error.strerror}") from error
-    found = re.search(rf"^# {name}: (.*)$", head, re.MULTILINE)
-    return found[1].strip() if found else None
 
 
 def read_head(path: Path) -> Head:

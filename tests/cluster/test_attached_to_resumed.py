@@ -3,6 +3,8 @@
 
 import limits
 
+pytest_plugins = ["cluster_fixtures"]
+
 PROGRAM = """\
 import sys, time
 import numpy as np, pillion

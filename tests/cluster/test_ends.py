@@ -5,6 +5,8 @@ import os
 
 import pytest
 
+pytest_plugins = ["cluster_fixtures"]
+
 only_all = pytest.mark.skipif(
     "PILLION_TEST_ALL" not in os.environ, reason="takes minutes; PILLION_TEST_ALL=1 runs it"
 )

@@ -8,6 +8,8 @@ import time
 import limits
 import pytest
 
+pytest_plugins = ["cluster_fixtures"]
+
 BAD = '''\
 """A stage that is slow, and fails when much waits for it."""
 import time

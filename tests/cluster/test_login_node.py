@@ -7,6 +7,8 @@ import limits
 import pytest
 from slurm_cluster import TOP
 
+pytest_plugins = ["cluster_fixtures"]
+
 # What Python sees of a run: whether it has ended, and how it is in a few words.
 LOOK = "import pillion; r = pillion.results('node'); print(r.has_ended, repr(r).splitlines()[0])"
 # The live view, in a terminal on which nothing is typed.

@@ -5,6 +5,8 @@ import os
 
 import limits
 
+pytest_plugins = ["cluster_fixtures"]
+
 
 def test_two_runs_of_one_name(case):
     """As two windows of a workstation start them; each has sidecars of its own."""

@@ -13,6 +13,8 @@ sys.path.append(str(TOP / "tests/docs"))
 
 from code_blocks import PAGES, Block, blocks_of, compare, scene_of, typed, without_comments
 
+pytest_plugins = ["cluster_fixtures"]
+
 SCENE = "slurm"
 LIMIT = 150  # seconds for a block
 TYPED = [pytest.param(page, id=page.stem) for page in PAGES if scene_of(page) == SCENE]

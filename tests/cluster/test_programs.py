@@ -10,6 +10,8 @@ import pytest
 from products_alike import assert_same_products
 from slurm_cluster import TOP
 
+pytest_plugins = ["cluster_fixtures"]
+
 LAMMPS = "-in in.nacl -screen none -var sites 7 -var pairs 4 -var warmup 20 -var steps 100"
 NACL = """\
 output: results

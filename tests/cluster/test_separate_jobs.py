@@ -6,6 +6,8 @@ command fails.
 import limits
 import pytest
 
+pytest_plugins = ["cluster_fixtures"]
+
 MEMORY_FIRST = """\
 pillion run -n 2 --dry-run apart.yaml -- {heat} 32 2000 >lines
 sed -i 's/ &$/ \\& sleep 1/' lines

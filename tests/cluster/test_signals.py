@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Signals to parts of a job: to its sidecars alone, to one process, and notices before a limit."""
 
+pytest_plugins = ["cluster_fixtures"]
+
 STEP = "srun --overlap --mem=0 --mpi=pmix"
 LINE = """\
 output: line
@@ -11,7 +13,7 @@ analyses: {waves: {every: 10 steps, stages: [statistics: {fields: [h]}]}}
 """
 MORE = "analyses: {more: {every: 10 steps, stages: [statistics: {fields: [temperature]}]}}\n"
 SAVING = """\
-import os, signal, sys, time
+import os, signal, time
 import numpy as np, pillion
 from mpi4py import MPI
 
@@ -33,15 +35,17 @@ with pillion.open("line.yaml", restart=restart) as session:
             if world.rank == 0:
                 open("step", "w").write(str(step))
             break
-sys.exit(0 if step == last else 9)
+if step < last and world.rank == 0:
+    open("unfinished", "w")
 """
-# What a script that ends in `exec pillion run` gets, and a requeue after it.
+# What a script that ends in `exec pillion run` gets, and a requeue after it. A status would not
+# tell: srun ends all ranks by a signal if one of them has a status other than 0.
 BATCH = """\
 {run} & p=$!
 trap 'kill -USR1 $p' USR1
-wait $p; s=$?; [ $s -gt 128 ] && {{ wait $p; s=$?; }}
+wait $p; [ $? -gt 128 ] && wait $p
 cp line/report.json "report-${{SLURM_RESTART_COUNT:-0}}.json"
-[ $s = 9 ] && scontrol requeue $SLURM_JOB_ID && sleep 60
+[ -e unfinished ] && rm unfinished && scontrol requeue $SLURM_JOB_ID && sleep 60
 """
 
 
@@ -81,7 +85,8 @@ def test_a_member_of_an_attached_job_dies(case):
     case.on("n1", "pkill", "-KILL", "-f", "more.yaml")
     case.until(lambda: (case.folder / "ended").exists(), 30, "the other member ends")
     case.cluster.await_idle(150)
-    assert "another process of this job has died" in case.text("more"), case.told()
+    told = case.text("more")  # by Pillion, or by Slurm's PMIx, which may come first
+    assert "another process of this job has died" in told or "Job step aborted" in told, case.told()
     assert case.counts("apart")["lost"] == 0
 
 

@@ -8,6 +8,8 @@ import shutil
 import pytest
 from products_alike import assert_same_products
 
+pytest_plugins = ["cluster_fixtures"]
+
 PLACEMENTS = {"node": "per_node: 1", "net": "ranks: 2", "insitu": ""}
 LAUNCHERS = ("srun", "mpirun")
 

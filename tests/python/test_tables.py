@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from pillion import Error, read_table
 from pillion.datasets.kept import rows_of
-from pillion.tables import entry_of_head, read_head
+from pillion.run_files import entry_of_head
+from pillion.tables import read_head
 from sample import CONFIGURATION, table_text
 
 REALS = np.array([0.1, 1e-300, -math.pi, 1e22, math.nan, math.inf])

@@ -11,6 +11,7 @@ import numpy as np
 import OpenVisus
 import pillion
 import pytest
+import xarray
 from conftest import launcher
 
 CONFIGURATION = """
@@ -51,6 +52,7 @@ def watched(build, tmp_path_factory):
     (folder / "pillion.yaml").write_text(CONFIGURATION)
     (folder / "results").mkdir()
     results = pillion.results(folder / "results")
+    xarray.Dataset({"first": ("x", [0])})  # imports dask and more: seconds beside a busy run
     command = [*launcher(), "-n", "2", str(build / "examples/heat/heat"), "16", str(STEPS)]
     with (folder / "log").open("w") as log:
         process = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log)

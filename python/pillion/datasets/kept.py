@@ -12,7 +12,8 @@ from typing import Generic, TypeVar
 
 from pillion import shared_files
 from pillion.errors import Error
-from pillion.tables import Table, entry_of_head, read_table
+from pillion.run_files import entry_of_head
+from pillion.tables import Table, read_table
 
 MOST_BYTES = 256 << 20
 Stamp = tuple[int, int, int]

@@ -11,8 +11,8 @@ from pathlib import Path
 from pillion.errors import Error
 from pillion.liveness import settled, state_of
 from pillion.progress import State
+from pillion.run_files import entry_of_head
 from pillion.step_names import has_step
-from pillion.tables import entry_of_head
 
 AT_WORK = "the sidecars are still at work; numbers of publications are those so far"
 ENDED = (

@@ -13,9 +13,9 @@ from pillion.errors import Error
 from pillion.liveness import settled, state_of, time_of
 from pillion.progress import Parts, Progress, State
 from pillion.report.run import Analysis, Product, Run, Span, read_run
-from pillion.run_files import Owner
+from pillion.run_files import Owner, entry_of_head
 from pillion.step_names import without_step
-from pillion.tables import Table, entry_of_head, read_table
+from pillion.tables import Table, read_table
 from pillion.watch.model import Row, View, make_view
 
 WHY = {
