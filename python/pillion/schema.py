@@ -447,6 +447,11 @@ def _analysis(stages: list[dict[str, Any]]) -> Schema:
                 "the end (default: 10).",
                 _integer(0),
             ),
+            "disable_after": (
+                "Failures in a row after which it is switched off; before that each loses its "
+                "publication alone (default: 3).",
+                _integer(1),
+            ),
             "stages": ("What is computed, one after the other.", _list_of(stage, 10000)),
         },
         "stages",

@@ -177,6 +177,14 @@ int64_t read_products_every(const Value& value) {
   return products_every;
 }
 
+int64_t read_disable_after(const Value& value) {
+  const int64_t disable_after = value.as_integer();
+  if (disable_after < 1)
+    value.fail(fmt::format("'disable_after' counts failures in a row, from 1 on; it cannot be {}",
+                           disable_after));
+  return disable_after;
+}
+
 AnalysisSpec read_analysis(const std::string& name, const Value& value, Sides sides,
                            const Catalogue& catalogue, base::Diagnostics* mistakes) {
   AnalysisSpec analysis{.name = name, .every = {}, .when = {}, .stages = {}, .place = value};
@@ -199,6 +207,10 @@ AnalysisSpec read_analysis(const std::string& name, const Value& value, Sides si
   read([&] {
     if (const Value* products = reader.find("products_every"))
       analysis.products_every = read_products_every(*products);
+  });
+  read([&] {
+    if (const Value* failures = reader.find("disable_after"))
+      analysis.disable_after = read_disable_after(*failures);
   });
   const Value* stages = nullptr;
   read([&] { stages = &reader.require("stages"); });

@@ -37,6 +37,7 @@ struct AnalysisSpec {
   Schedule every;
   std::optional<Expression> when;
   int64_t products_every = 10;  ///< publications between writings of cumulative products
+  int64_t disable_after = 3;    ///< failures in a row
   std::vector<StageSpec> stages;
   base::Value place;          ///< for messages
   bool is_whole = true;       ///< false if there are stages that could not be read

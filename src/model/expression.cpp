@@ -259,11 +259,6 @@ class Parser {
           fmt::format("field '{}' is on mesh '{}' with {} levels, where cells that finer boxes "
                       "cover would count too; use a scalar that the program sets",
                       token, mesh.name, mesh.levels()));
-    if (!mesh.mask.empty() || !mesh.weight.empty())
-      fail(fmt::format(
-          "field '{}' is on mesh '{}' with a {}, where conditions would count all cells "
-          "equally; use a scalar that the program sets",
-          token, mesh.name, mesh.mask.empty() ? "weight" : "mask"));
     return *field;
   }
 
@@ -277,6 +272,11 @@ class Parser {
   int operations_ = 0;
 };
 
+/// Nothing has no least and no greatest value.
+double extreme(const Moments& of, double value) {
+  return of.minimum <= of.maximum ? value : std::numeric_limits<double>::quiet_NaN();
+}
+
 double evaluate(const Node& node, const StepValues& values) {
   const auto left = [&] { return evaluate(*node.left, values); };
   const auto right = [&] { return evaluate(*node.right, values); };
@@ -288,10 +288,10 @@ double evaluate(const Node& node, const StepValues& values) {
     case Operation::Scalar: return values.scalars[node.quantity];
     case Operation::Count: return moments().count;
     case Operation::Sum: return moments().sum;
-    case Operation::Mean: return moments().sum / moments().count;
-    case Operation::Rms: return std::sqrt(moments().sum_of_squares / moments().count);
-    case Operation::Min: return moments().minimum;
-    case Operation::Max: return moments().maximum;
+    case Operation::Mean: return moments().weighted_sum / moments().weight;
+    case Operation::Rms: return std::sqrt(moments().weighted_squares / moments().weight);
+    case Operation::Min: return extreme(moments(), moments().minimum);
+    case Operation::Max: return extreme(moments(), moments().maximum);
     case Operation::Negate: return -left();
     case Operation::Not: return left() == 0 ? 1 : 0;
     case Operation::Add: return left() + right();

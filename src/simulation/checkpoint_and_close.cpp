@@ -128,6 +128,23 @@ void Simulation::send_end() {
   }
 }
 
+// A run that ends without a word on an analysis that had nothing to do looks like a good one.
+void Simulation::warn_of_schedules() {
+  for (size_t a = 0; a < policy_.own_analyses(); ++a) {
+    if (!run_.enabled(a) || run_.earlier.of(a).publications > 0) continue;
+    if (const auto why = agenda_.never_due(a, steps_); !why.empty()) run_.warn(why);
+  }
+  if (steps_ < 2 || !agenda_.time_stands()) return;
+  const auto& analyses = run_.configuration.analyses;
+  const bool matters = std::any_of(analyses.begin(), analyses.end(),
+                                   [](const auto& analysis) { return analysis.every.in_time(); });
+  const auto text = fmt::format(
+      "the program's time was {} at all of its {} steps, so lags in time are 0, and schedules in "
+      "time are met once at most",
+      agenda_.last_time(), steps_);
+  matters ? run_.warn(text) : run_.remark(text);
+}
+
 void Simulation::close(double seconds) {
   const Visit visit(meetings_);
   meetings_.come_to(comm::CallKind::Close, seconds);
@@ -141,6 +158,7 @@ void Simulation::close(double seconds) {
                       "the {} steps that the program offered has a later time",
                       agenda_.last_step(), agenda_.last_time(), known_steps_));
     });
+  contain(nothing, [&] { warn_of_schedules(); });
   for (const auto& action : actions) {
     if (std::holds_alternative<policy::SettleAll>(action)) {
       settle_all();

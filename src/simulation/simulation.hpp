@@ -137,7 +137,7 @@ class Simulation {
   void disable(const policy::Disable& action);
   void note_evicted(size_t analysis, int slot);
   /// A stage failed here, on every rank: what its analysis has computed is written.
-  void fail(size_t analysis, const std::optional<Error>& failure);
+  void fail(size_t analysis, const std::optional<run::Failure>& failure);
   void admit(int slot);
   void release(const policy::Release& action);
   /// Attached jobs that have died since ranks agreed last: what they had not done is lost.
@@ -153,6 +153,7 @@ class Simulation {
   [[nodiscard]] Admitted prepare_analyses_of(int slot);
   void take_analyses(Admitted& admitted);
   void forget_analyses_from(size_t first);
+  void warn_of_schedules();
   void settle_all();
   void send_end();
   /// After sidecars have answered or the deadline has passed. [collective]

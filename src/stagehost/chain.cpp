@@ -53,6 +53,14 @@ StageInstance::StageInstance(const model::StageSpec& spec, model::Catalogue& cat
   movers_.resize(setup_->inputs.size());
 }
 
+bool StageInstance::survives_failure(const comm::Communicator& peers) const {
+  if (setup_->is_recoverable) return true;
+  pillion_state state;
+  const bool keeps_nothing =
+      plugin_->table().save(stage_, &state) == 0 && state.globals.empty() && state.keyed.empty();
+  return peers.reduced<int32_t>(keeps_nothing ? 1 : 0, comm::Operation::Min) != 0;
+}
+
 StageInstance::StageInstance(StageInstance&& other) noexcept
     : name_(std::move(other.name_)),
       plugin_(std::move(other.plugin_)),
@@ -135,10 +143,18 @@ bool Chain::run_stage(StageInstance& stage, Publication& publication,
 }
 
 std::optional<Error> Chain::run_in_place(Publication& publication, ExecutionContext context) {
+  auto failure = run_stages(publication, context);
+  if (!failure) failures_ = 0;
+  else if (failure->code() != ErrorCode::Sharing) ++failures_;
+  return failure;
+}
+
+std::optional<Error> Chain::run_stages(Publication& publication, ExecutionContext& context) {
   comm::Fence fence(*context.peers);
   context.fence = &fence;
   context.catalogue = &catalogue_;
   withheld_ = false;
+  unharmed_ = true;
   // Before any stage sees the publication, so that none has counted one that others cannot use.
   if (!publication.is_checked)
     if (auto failure = fence.run([&] { check_coverage(publication, shared_fields(), context); }))
@@ -153,7 +169,11 @@ std::optional<Error> Chain::run_in_place(Publication& publication, ExecutionCont
       context.origin.stage = stage.name();
       return run_stage(stage, publication, context);
     };
-    if (auto failure = fence.ask(run, goes_on)) return failure;
+    if (auto failure = fence.ask(run, goes_on)) {
+      // Every peer is here with the same failure, so all of them ask or none does.
+      unharmed_ = !base::is_out_of_memory(*failure) && stage.survives_failure(*context.peers);
+      return failure;
+    }
     // The caller notes the time of a lone stage as that of its analysis.
     if (context.timeline != nullptr && stages_.size() > 1)
       context.timeline->add({stage.name(), "stage", begin, base::calendar_seconds(),

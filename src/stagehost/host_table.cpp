@@ -123,6 +123,11 @@ int32_t require_whole(pillion_setup* setup) {
   return 0;
 }
 
+int32_t declare_recoverable(pillion_setup* setup) {
+  setup->is_recoverable = true;
+  return 0;
+}
+
 int32_t require_separate_job(pillion_setup* setup, const pillion_value* place) {
   return guard([&] { expect_separate_job(*setup, node(place)); });
 }
@@ -453,7 +458,8 @@ const pillion_stage_host& host_table() {
                                            .scalar_count = &scalar_count,
                                            .scalar_name = &scalar_name,
                                            .scalar = &scalar,
-                                           .require_separate_job = &require_separate_job};
+                                           .require_separate_job = &require_separate_job,
+                                           .declare_recoverable = &declare_recoverable};
   return table;
 }
 

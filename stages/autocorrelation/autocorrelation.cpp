@@ -50,6 +50,7 @@ class Autocorrelation final : public stage::Stage {
     const auto numbers = static_cast<double>(series_.record_size() + 2);
     // The series, and again as records when blocks move.
     setup.memory(2 * 8 * numbers * field_.components / bytes_of(setup, {name}));
+    setup.survives_failures();
   }
 
   void run(stage::Step& step) override {

@@ -10,9 +10,9 @@
 
 namespace pillion::stages {
 
-// A publication's way through a time correlation: read, check, find the frame of reference, keep an
-// origin if one is due, compare with all that are kept. Every failure is agreed on by the peers
-// before any state changes.
+// A publication's way through a time correlation: read, check, keep an origin if one is due, find
+// the frames of reference, compare with all origins that are kept. Every failure is agreed on by
+// the peers before any state changes.
 
 Particles TimeCorrelation::read(const stage::Step& step) const {
   Particles p;
@@ -35,7 +35,8 @@ Particles TimeCorrelation::read(const stage::Step& step) const {
 /// Finds what makes a result impossible, the same on every peer.
 void TimeCorrelation::check(const stage::Step& step, const Particles& p) {
   const bool molecules = options_.per == Per::molecule;
-  std::vector<int64_t> found = {molecules ? 0 : duplicates(p.key), not_positive(p.mass), 0};
+  std::vector<int64_t> found = {molecules ? 0 : duplicates(p.key), not_positive(p.mass), 0,
+                                not_finite(p.vector)};
   if (molecules)
     for (const auto key : p.key) found[2] += key == 0 ? 1 : 0;
   step.sum(std::span(found));
@@ -48,47 +49,29 @@ void TimeCorrelation::check(const stage::Step& step, const Particles& p) {
     throw Error(ErrorCode::Stage, std::to_string(found[1]) +
                                       " particles have a mass that is not positive at step " +
                                       std::to_string(step.index()));
+  if (found[3] > 0)
+    throw Error(ErrorCode::Stage, std::to_string(found[3]) + " particles have a '" +
+                                      options_.vector + "' that is not finite at step " +
+                                      std::to_string(step.index()));
   without_molecule_ = found[2];
 }
 
-std::vector<Centre> TimeCorrelation::centres(const stage::Step& step, const Particles& p) const {
-  const size_t species = options_.selection.size();
-  std::vector<Centre> out(species);
+/// For each kept origin and species, the centres to take off: of the particles that are there at
+/// both times. Where some have left, or come, the centre of all is that of another set, which may
+/// lie far away although nothing moved.
+std::vector<TimeCorrelation::Reference> TimeCorrelation::references(const stage::Step& step,
+                                                                    const Particles& p) const {
+  std::vector<Reference> out(origins_.kept().size() * options_.selection.size());
   if (options_.drift == Drift::none) return out;
   std::vector<double> sums;
-  for (size_t s = 0; s < species; ++s) {
-    const auto sum = weigh(p, options_.drift == Drift::system ? ~uint64_t{0} : uint64_t{1} << s);
-    sums.insert(sums.end(), sum.begin(), sum.end());
-  }
-  step.sum(std::span(sums));
-  for (size_t s = 0; s < species; ++s)
-    out[s] = centre({sums[4 * s], sums[4 * s + 1], sums[4 * s + 2], sums[4 * s + 3]});
-  return out;
-}
-
-/// For each kept origin and species, the centres to take off. Where either side is coarse they are
-/// those of the particles that both have.
-std::vector<TimeCorrelation::Reference> TimeCorrelation::references(
-    const stage::Step& step, const Particles& p, const std::vector<Centre>& now) const {
-  std::vector<Reference> out;
-  std::vector<double> sums;
-  std::vector<size_t> places;
-  for (const auto& origin : origins_.kept()) {
-    const bool common = options_.drift != Drift::none && (origin.coarse || coarse(step));
-    for (size_t s = 0; s < now.size(); ++s) {
-      if (common) places.push_back(out.size());
-      out.emplace_back(now[s], origin.centres[s]);
-    }
-    if (!common) continue;
+  for (const auto& origin : origins_.kept())
     for (const auto& sum : weigh_common(p, origin.tracks, options_.drift == Drift::system))
       sums.insert(sums.end(), sum.begin(), sum.end());
-  }
-  if (places.empty()) return out;
   step.sum(std::span(sums));
-  for (size_t n = 0; n < places.size(); ++n) {
+  for (size_t n = 0; n < out.size(); ++n) {
     WeightedTwice sum{};
     std::copy_n(&sums[n * sum.size()], sum.size(), sum.begin());
-    out[places[n]] = stages::centres(sum);
+    out[n] = stages::centres(sum);
   }
   return out;
 }
@@ -121,11 +104,9 @@ void TimeCorrelation::take_samples(const stage::Step& step,
 void TimeCorrelation::follow(stage::Step& step) {
   const auto particles = read(step);
   check(step, particles);
-  const auto now = centres(step, particles);
   latest_ = snapshot_of(particles, options_.selection.size(), options_.per, latest_);
-  if (origins_.due(step.publication()))
-    origins_.add({step.index(), step.time(), now, latest_, coarse(step)});
-  take_samples(step, references(step, particles, now));
+  if (origins_.due(step.publication())) origins_.add({step.index(), step.time(), latest_});
+  take_samples(step, references(step, particles));
 }
 
 // A molecule with missing particles has its centre of mass elsewhere.
@@ -180,22 +161,18 @@ Track load_track(const stage::State& state, const std::string& name) {
 }  // namespace
 
 void TimeCorrelation::save(stage::State& state) const {
-  std::vector<int64_t> steps, coarse;
-  std::vector<double> times, centres;
+  std::vector<int64_t> steps;
+  std::vector<double> times;
   for (const auto& origin : origins_.kept()) {
     for (size_t s = 0; s < origin.tracks.size(); ++s)
       save_track(state, name_of(steps.size(), s), origin.tracks[s]);
     steps.push_back(origin.step);
     times.push_back(origin.time);
-    coarse.push_back(origin.coarse ? 1 : 0);
-    for (const auto& c : origin.centres) centres.insert(centres.end(), c.begin(), c.end());
   }
   const auto text = options_.signature();
   state.save("options", std::vector<char>(text.begin(), text.end()));
   state.save("origin_steps", steps);
   state.save("origin_times", times);
-  state.save("origin_coarse", coarse);
-  state.save("origin_centres", centres);
   state.save("coarse_left_out", std::vector<int64_t>{coarse_left_out_});
   state.save("dimensions", std::vector<int64_t>{dimensions_});
   state.save("lag_integers", lags_.integers());
@@ -211,16 +188,10 @@ void TimeCorrelation::restore(stage::State& state) {
                                               "); what they gave cannot be continued");
   const auto steps = state.load<int64_t>("origin_steps");
   const auto times = state.load<double>("origin_times");
-  const auto coarse = state.load<int64_t>("origin_coarse");
-  const auto centres = state.load<double>("origin_centres");
   const size_t species = options_.selection.size();
   for (size_t n = 0; n < steps.size(); ++n) {
-    Origin origin{steps[n], times[n], {}, {}, coarse.at(n) != 0};
-    for (size_t s = 0; s < species; ++s) {
-      const double* c = &centres.at(3 * (n * species + s));
-      origin.centres.push_back({c[0], c[1], c[2]});
-      origin.tracks.push_back(load_track(state, name_of(n, s)));
-    }
+    Origin origin{steps[n], times[n], {}};
+    for (size_t s = 0; s < species; ++s) origin.tracks.push_back(load_track(state, name_of(n, s)));
     origins_.add(std::move(origin));
   }
   coarse_left_out_ = state.load<int64_t>("coarse_left_out").at(0);

@@ -120,6 +120,7 @@ inline CorrelationOptions correlation_options(const stage::Setup& setup, const s
   const auto kept = static_cast<double>(o.origins.only_first ? 1 : o.origins.keep);
   const double read = 48 + (o.weighs() ? 40 : 0) + (extra.empty() ? 0 : 24);
   setup.memory((read + 48 + 36 * (kept + 1)) / bytes_of(setup, fields));
+  setup.survives_failures();
   return o;
 }
 
@@ -165,11 +166,8 @@ class TimeCorrelation : public stage::Stage {
   [[nodiscard]] Particles read(const stage::Step& step) const;
   void follow(stage::Step& step);
   void check(const stage::Step& step, const Particles& particles);
-  [[nodiscard]] std::vector<Centre> centres(const stage::Step& step,
-                                            const Particles& particles) const;
   [[nodiscard]] std::vector<Reference> references(const stage::Step& step,
-                                                  const Particles& particles,
-                                                  const std::vector<Centre>& now) const;
+                                                  const Particles& particles) const;
   void take_samples(const stage::Step& step, const std::vector<Reference>& references);
 
   CorrelationOptions options_;

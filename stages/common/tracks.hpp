@@ -115,9 +115,7 @@ using Centre = std::array<double, 3>;
 struct Origin {
   int64_t step = 0;
   double time = 0;
-  std::vector<Centre> centres;  ///< one per species
   Snapshot tracks;
-  bool coarse = false;  ///< the tracks are those of a subsample
 };
 
 struct OriginSchedule {
@@ -162,9 +160,10 @@ inline Moment sample(Kernel kernel, const Track& now, Track& then, const Centre&
   return kernel(a, b, centre_now, centre_then);
 }
 
-// Centres of mass, now and at another time, of the particles that are there at both. Of a coarse
-// publication the centre of all that is there is that of another set, which may lie far from the
-// whole one's although nothing moved; only a set compared with itself tells a drift.
+// Centres of mass, now and at another time, of the particles that are there at both. Where others
+// have left or come, or a publication is coarse, the centre of all that is there is that of another
+// set, which may lie far away although nothing moved; only a set compared with itself tells a
+// drift.
 
 /// Sum of masses, of mass times vector now, and of mass times vector then.
 using WeightedTwice = std::array<double, 7>;

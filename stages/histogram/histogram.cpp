@@ -16,6 +16,7 @@
 #include "../common/cells.hpp"
 #include "../common/elements.hpp"
 #include "../common/options.hpp"
+#include "../common/relative.hpp"
 #include "../common/tally.hpp"
 #include "../common/volumes.hpp"
 #include "exact_mean.hpp"
@@ -157,9 +158,11 @@ class Histogram final : public stage::Stage {
     });
     step.max(std::span(size));
     std::vector<ExactMean> sums(size.begin(), size.end());
+    std::vector<ValueSizes> sizes(count);
     for_each(step, {}, [&](std::span<const std::span<double>> values, const Volumes& volumes) {
       for (size_t q = 0; q < count; ++q)
         for (size_t i = 0; i < values[q].size(); ++i) {
+          sizes[q].add(values[q][i], volumes[i]);
           if (!std::isfinite(values[q][i])) continue;
           sums[q].add(values[q][i] * volumes[i]);
           if (by_volume) sums[count + q].add(volumes[i]);
@@ -170,6 +173,10 @@ class Histogram final : public stage::Stage {
     for (size_t q = 0; q < count; ++q) {
       const double volume = sums[count + q].mean();
       means.push_back(volume > 0 ? sums[q].mean() / volume : sums[q].mean());
+      sizes[q].combine(step);
+      if (quantities_[q].relative())
+        expect_mean(means[q], sizes[q], quantities_[q].called(), "`relative_to_mean`",
+                    "leave that out, and give the range in the field's units");
     }
     return means;
   }

@@ -78,6 +78,7 @@ class Statistics final : public stage::Stage {
       series_.emplace_back(setup, name, fields, volumes_);
     }
     if (series_.empty()) fields.fail("no fields are listed");
+    setup.survives_failures();
   }
 
   void run(stage::Step& step) override {

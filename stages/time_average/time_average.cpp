@@ -56,6 +56,7 @@ class TimeAverage final : public stage::Stage {
   void take(const stage::Step& step, double weight);
   void produce(const stage::Step& step);
   void note(const stage::Step& step);
+  [[nodiscard]] int64_t not_finite_means(const stage::Step& step) const;
 
   std::vector<std::string> names_;
   std::vector<pillion_field_description> fields_;
@@ -110,6 +111,7 @@ TimeAverage::TimeAverage(stage::Setup& setup)
                        (points_ == 1 ? 2 : 0);
   setup.memory(2 * 8 * numbers / bytes_of(setup, names_));
   setup.product("time_average_" + names_[0] + ".csv");
+  setup.survives_failures();
 }
 
 size_t TimeAverage::add_field(const stage::Setup& setup, const stage::Value& list,
@@ -213,14 +215,18 @@ void TimeAverage::follow(const stage::Step& step) {
   Places now = are_known ? std::move(places_) : Places(step, input_, fields_[0]);
   std::vector<int32_t> moved{must_follow_ || (!are_known && !(now == places_)) ? 1 : 0};
   step.sum(std::span(moved));
-  places_ = std::move(now);
-  if (moved[0] == 0) return;
-  auto wanted = places_.unit_keys();
+  if (moved[0] == 0) {
+    places_ = std::move(now);
+    return;
+  }
+  auto wanted = now.unit_keys();
   if (samples_ > 0)
     records_ = step.fetch(std::span<const int64_t>(keys_), std::span<const double>(records_),
                           width(), wanted);
   else records_.assign(width() * wanted.size(), 0.0);
+  // Not before: records are of the places that were, if they cannot be fetched.
   keys_ = std::move(wanted);
+  places_ = std::move(now);
   must_follow_ = false;
 }
 
@@ -282,12 +288,23 @@ void TimeAverage::produce(const stage::Step& step) {
   }
 }
 
+// A sample that is not finite spoils the mean of its place until averages begin again.
+int64_t TimeAverage::not_finite_means(const stage::Step& step) const {
+  int64_t count = 0;
+  const size_t means = static_cast<size_t>(quantities_) * points_;
+  for (size_t record = 0; record + width() <= records_.size(); record += width())
+    for (size_t m = 0; m < means; ++m) count += std::isfinite(records_[record + m]) ? 0 : 1;
+  step.sum(std::span(&count, 1));
+  return count;
+}
+
 void TimeAverage::note(const stage::Step& step) {
   const auto units = step.units("time");
   rows_.add("step", "", step.index());
   rows_.add("time", units, step.time());
   rows_.add("begin", units, begin_);
   rows_.add("samples", "", samples_);
+  rows_.add("not_finite", "", not_finite_means(step));
   rows_.end_row();
   stage::Table table("time_average_" + names_[0], "Averages over time of " + names_[0]);
   rows_.put_into(table);

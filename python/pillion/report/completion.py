@@ -12,6 +12,7 @@ from pillion.errors import Error
 from pillion.liveness import settled, state_of
 from pillion.progress import State
 from pillion.run_files import entry_of_head
+from pillion.step_names import has_step
 
 AT_WORK = "the sidecars are still at work; numbers of publications are those so far"
 ENDED = (
@@ -40,11 +41,7 @@ def publications_in(folder: Path) -> int | None:
 
 def _series(folder: Path) -> list[Path]:
     """Tables over the run; those of single steps end with nine digits."""
-    return [
-        path
-        for path in sorted(folder.glob("*.csv"))
-        if not (path.stem[-10:-9] == "." and path.stem[-9:].isdigit())
-    ]
+    return [path for path in sorted(folder.glob("*.csv")) if not has_step(path.stem)]
 
 
 def _publications(table: Path) -> int | None:

@@ -6,7 +6,6 @@ anywhere. It is written aside and renamed into place. A product that cannot be r
 the others: the page and the caller report the fault.
 """
 
-import re
 from dataclasses import dataclass, replace
 from glob import escape
 from pathlib import Path
@@ -19,6 +18,7 @@ from pillion.report.results import Result, Series, find_file
 from pillion.report.run import Product, Run, read_attached_jobs, with_attached_jobs
 from pillion.report.unfinished import read_any_run
 from pillion.run_files import Owner, run_of_table
+from pillion.step_names import has_step, step_pattern
 from pillion.tables import FOLDER, Table, read_comparison, read_table
 
 
@@ -109,14 +109,14 @@ def _read_series(owner: Owner, path: Path, compare: Path) -> Series:
     """A table, or, of a product with a file per step, tables of some steps up to this one. Tables
     of other runs are left out.
     """
-    match = re.fullmatch(r"(.+)\.(\d{9,})\.csv", path.name)
+    match = step_pattern(r"(.+)\.", r"\.csv").fullmatch(path.name)
     if not match:
         _expect_own(owner, path)
         return Series([_read_compared(path, compare)], 1)
     steps = {
         int(other.name.split(".")[-2]): other
         for other in path.parent.glob(f"{escape(match[1])}.*.csv")
-        if other.name.split(".")[-2].isdecimal()
+        if has_step(other.stem)
     }
     if int(match[2]) not in steps:
         raise Error(f"cannot read {path}: there is no such file")

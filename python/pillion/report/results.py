@@ -18,6 +18,7 @@ from pillion.report.draw import draw_heat_map, draw_plot
 from pillion.report.page import exact, section, table
 from pillion.report.planes import HeatMap
 from pillion.report.plots import Plot, constants_of, is_list, plots_of, spread
+from pillion.step_names import step_pattern
 from pillion.tables import Attribute, Table
 
 KINDS = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".svg": "image/svg+xml"}
@@ -53,10 +54,10 @@ def find_file(path: Path, title: str, stage: str) -> FileProduct:
 
 
 def _of_all_steps(path: Path) -> list[Path]:
-    match = re.fullmatch(r"(.+)\.(\d{9,})(\.\w+)", path.name)
+    match = step_pattern(r"(.+)\.", r"(\.\w+)").fullmatch(path.name)
     if not match:
         return [path]
-    alike = re.compile(re.escape(match[1]) + r"\.(\d{9,})" + re.escape(match[3]))
+    alike = step_pattern(re.escape(match[1]) + r"\.", re.escape(match[3]))
     found = {int(m[1]): p for p in path.parent.iterdir() if (m := alike.fullmatch(p.name))}
     return [found[step] for step in sorted(found) if step <= int(match[2])]
 

@@ -6,7 +6,6 @@ hold the configuration and their titles. Other numbers, such as costs of other r
 such a report.
 """
 
-import re
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from pillion.liveness import settled, state_of, time_of
 from pillion.progress import Parts, Progress, State
 from pillion.report.run import Analysis, Product, Run, Span, read_run
 from pillion.run_files import Owner, entry_of_head
+from pillion.step_names import without_step
 from pillion.tables import Table, read_table
 from pillion.watch.model import Row, View, make_view
 
@@ -143,7 +143,7 @@ def _products(folder: Path, row: Row) -> list[Product]:
     """Tables have a title; other products go by their names."""
     found = []
     for path in row.products:
-        stage, title = "", re.sub(r"\.\d{9,}", "", Path(path).stem)
+        stage, title = "", without_step(Path(path).stem)
         if path.endswith(".csv"):
             try:
                 stage = (entry_of_head(folder / path, "stage") or "").strip('"')

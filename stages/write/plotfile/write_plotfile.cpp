@@ -170,6 +170,7 @@ WritePlotfile::WritePlotfile(stage::Setup& setup)
   setup.memory(values * (is_wide_ ? sizeof(double) : sizeof(float)) / bytes);
   setup.product(name_ + ".visit");
   setup.product(folder());
+  setup.survives_failures();
 }
 
 std::string WritePlotfile::plotfile(int64_t step) {

@@ -86,6 +86,7 @@ WriteRaw::WriteRaw(stage::Setup& setup)
   input_ = setup.input(stage::Input::as_shared(fields_.names).with_levels().with_points());
   setup.memory(1);  // a packed copy
   setup.product(name_ + ".raw.yaml");
+  setup.survives_failures();
 }
 
 std::string WriteRaw::path_of(int64_t step, const std::string& end) const {

@@ -99,6 +99,7 @@ WriteVtkhdf::WriteVtkhdf(stage::Setup& setup)
   if (!is_for_old_readers()) setup.product(name_ + ".vtkhdf");
   setup.product(name_ + suffix_ + ".series");
   setup.product(name_ + "_vtkhdf");
+  setup.survives_failures();
   wanted_.input = setup.input(input_of());
   setup.memory(memory());
 }

@@ -214,7 +214,8 @@ TEST_CASE("counts as expected give one, and nothing expected gives zero") {
   const auto rings = distribution({1000, 3000}, 1000 / std::numbers::pi, 2, 2);
   CHECK(rings[0] == doctest::Approx(1));
   CHECK(rings[1] == doctest::Approx(1));
-  CHECK(distribution({0, 0}, 0, 2, 3) == std::vector<double>{0, 0});
+  for (const double g : distribution({0, 0}, 0, 2, 3)) CHECK(std::isnan(g));
+  for (const double n : coordination({0, 0}, 0)) CHECK(std::isnan(n));
   CHECK(coordination({3, 4}, 2) == std::vector<double>{1.5, 3.5});
   CHECK(coordination({0, 0}, 0) == std::vector<double>{0, 0});
   CHECK(radii(2, 4) == std::vector<double>{0.25, 0.75, 1.25, 1.75});
