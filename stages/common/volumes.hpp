@@ -97,7 +97,8 @@ class Weighing {
   [[nodiscard]] bool samples_cells() const {
     return cells_ && is_unstructured(field_) && field_.centering == PILLION_POINT;
   }
-  /// Finds the points that several blocks have, for `for_each`. [peers]
+  /// Finds the points that several blocks have, for `for_each`, which otherwise counts them in each
+  /// of these. [peers]
   void find_shared(const stage::Step& step, int32_t input) const {
     if (!samples_cells()) return;
     const auto& mesh = step.mesh(mesh_);

@@ -35,9 +35,22 @@ def text() -> str:
         for name in fem.KINDS
     )
     stages += "      - slice: {field: tet10_u, axis: z, position: 0.3, pixels: 60}\n"
-    return (
-        f"output: results\nmeshes:\n{meshes}fields:\n{fields}analyses:\n  a:\n    stages:\n{stages}"
+    head = f"output: results\nmeshes:\n{meshes}fields:\n{fields}analyses:\n"
+    return f"{head}  a:\n    stages:\n{stages}" + "".join(
+        f"  {name}:\n    when: {condition}\n    stages: [statistics: {{fields: [tet_u]}}]\n"
+        for name, (condition, _) in conditions().items()
     )
+
+
+def conditions() -> dict[str, tuple[str, bool]]:
+    """Just below and just above the right values, and whether they hold."""
+    of = fem.integrals("tet")
+    out = {}
+    for name, value in {"mean": of.mean, "rms": np.hypot(of.mean, of.deviation)}.items():
+        for side, holds in ((-1, True), (1, False)):
+            condition = f"{name}(tet_u) > {value * (1 + side * 1e-11):.17g}"
+            out[f"{name}_{'low' if holds else 'high'}"] = condition, holds
+    return out
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +94,13 @@ def test_histograms_do_not_depend_on_ranks(played, name):
         integral = (table["volume"] * table[column])[good].sum()
         assert integral == pytest.approx(wanted.volume * wanted.mean, rel=1e-12)
     np.testing.assert_allclose(one["volume"], three["volume"], rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_conditions_compare_the_same_numbers(played, ranks):
+    report = json.loads((played[ranks].parent / "report.json").read_text())
+    found = {a["name"]: a["publications"] == 1 for a in report["analyses"] if a["name"] != "a"}
+    assert found == {name: holds for name, (_, holds) in conditions().items()}
 
 
 @pytest.mark.parametrize("name", fem.KINDS)
