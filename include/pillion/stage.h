@@ -461,6 +461,16 @@ typedef struct pillion_stage_host {
    * alone, and is disabled after several failures in a row (`disable_after`). Without this the
    * first failure of a stage that saves anything disables its analysis. */
   int32_t (*declare_recoverable)(pillion_setup*);
+
+  /* working, continued */
+  /** Warns of something about this publication that users must know, in the log and the report:
+   * once for each `topic` of the stage. The first peer's call counts. */
+  int32_t (*warn)(pillion_work*, const char* topic, const char* message);
+  /** As `fetch`, but some records may be missing: `found` says of each of `wanted` whether a peer
+   * has it, as 1 or 0. Records that none has are left as they are. Every peer must make the call.
+   */
+  int32_t (*fetch_known)(pillion_work*, const pillion_records* have, const int64_t* wanted,
+                         int64_t count, void* records, uint8_t* found);
 } pillion_stage_host;
 
 /** The sizes of the structs that a plug-in was built with. The loader compares them with its own,

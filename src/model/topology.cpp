@@ -15,7 +15,7 @@ namespace pillion::model {
 namespace {
 
 // vtkCellType.h. Quadratic and Lagrange cells have curved faces; Lagrange cells of any order have
-// any number of points.
+// any number of points. Up to order 2 these get the numbers of other types when they are shared.
 constexpr std::array<CellType, 37> cell_types{{
     {1, "vertex", 0, 1, 1},
     {2, "poly vertex", 0, 0, 1},
@@ -87,6 +87,21 @@ class Arrays {
 };
 
 }  // namespace
+
+uint8_t plain_type(uint8_t vtk, int64_t points) {
+  struct Same {
+    uint8_t lagrange;
+    int64_t points;
+    uint8_t plain;
+  };
+  // Both have the same points in the same order.
+  constexpr Same all[] = {{68, 2, 3},   {68, 3, 21}, {69, 3, 5},  {69, 6, 22},  {69, 7, 34},
+                          {70, 4, 9},   {70, 9, 28}, {71, 4, 10}, {71, 10, 24}, {72, 8, 12},
+                          {72, 27, 29}, {73, 6, 13}, {73, 18, 32}};
+  for (const auto& same : all)
+    if (same.lagrange == vtk && same.points == points) return same.plain;
+  return vtk;
+}
 
 const CellType* find_cell_type(int vtk) {
   const auto at = std::find_if(cell_types.begin(), cell_types.end(),
@@ -381,6 +396,10 @@ base::Bytes to_bytes(const pillion_cells& cells, std::span<const int64_t> point_
   const auto types = writer.add<uint8_t>(count);
   if (cells.types != nullptr) std::copy_n(cells.types, count, types.begin());
   else std::fill(types.begin(), types.end(), static_cast<uint8_t>(cells.type));
+  for (int64_t c = 0; c < count && each == 0; ++c) {
+    auto& type = types[static_cast<size_t>(c)];
+    type = plain_type(type, offsets[c + 1] - offsets[c]);
+  }
   if (cells.flags != nullptr) writer.copy(cells.flags, count);
   std::memcpy(out.data(), &sizes, sizeof sizes);
   const auto topology = read_topology(out);

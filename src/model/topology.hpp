@@ -26,6 +26,9 @@ struct CellType {
 
 /// Nothing if Pillion does not know it.
 const CellType* find_cell_type(int vtk);
+/// The type of VTK's linear or quadratic cells that a Lagrange cell with that number of points is;
+/// any other type as it is.
+uint8_t plain_type(uint8_t vtk, int64_t points);
 constexpr int polyhedron_type = 42;
 
 /// Views of the arrays, which pillion_connectivity in pillion/stage.h explains. An array that the

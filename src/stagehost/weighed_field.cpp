@@ -29,6 +29,15 @@ class MomentSums {
     for (size_t i = 0; i < values.size(); ++i) lanes.add(i % Lanes::count, values[i], weights[i]);
     take(lanes, values, [&](size_t i) { return weights[i]; });
   }
+  /// Values between the ones that count: they weigh for these.
+  void weigh(std::span<const double> values, std::span<const double> weights) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (!std::isfinite(values[i])) continue;
+      all_.weight += weights[i];
+      all_.weighted_sum += weights[i] * values[i];
+      all_.weighted_squares += weights[i] * values[i] * values[i];
+    }
+  }
   [[nodiscard]] const model::Moments& moments() const { return all_; }
 
  private:
@@ -129,6 +138,19 @@ std::vector<model::Moments> WeighedField::moments(const Publication& publication
     const auto block = step.block(reader.input, b);
     const auto array = stages::unfolded(block[0], reader.field);
     const auto weights = reader.weighing->of(step, block);
+    if (reader.weighing->samples_cells()) {
+      std::vector<stages::Selected> all;
+      for (const int32_t component : components) all.push_back({&array, component});
+      reader.weighing->for_each(step, block, all, weights,
+                                [&](const std::vector<std::span<double>>& values,
+                                    std::span<const double> each, int32_t times) {
+                                  for (size_t c = 0; c < components.size(); ++c) {
+                                    if (times > 0) sums[c].add(values[c], each);
+                                    else if (times == 0) sums[c].weigh(values[c], each);
+                                  }
+                                });
+      continue;
+    }
     for (size_t c = 0; c < components.size(); ++c)
       stages::for_each_weighted({&array, components[c]}, stages::extent_of(block, reader.field),
                                 weights,

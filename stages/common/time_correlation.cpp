@@ -3,6 +3,8 @@
 #include "time_correlation.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <span>
 
 #include "particles.hpp"
@@ -101,11 +103,72 @@ void TimeCorrelation::take_samples(const stage::Step& step,
   }
 }
 
+Motion TimeCorrelation::motion(const stage::Step& step, const Snapshot& now) const {
+  Motion out = motion_of(now, latest_, continuity_.limit(step.time() - latest_time_));
+  std::vector<int64_t> counts{out.common, out.gone, out.beyond};
+  std::vector<double> sums{out.squares, out.products, out.now, out.then}, largest{out.largest};
+  step.sum(std::span(counts));
+  step.sum(std::span(sums));
+  step.max(std::span(largest));
+  return {counts[0], counts[1], sums[0], sums[1], sums[2], sums[3], largest[0], counts[2]};
+}
+
+/// Whether origins begin again, since ids do not belong to the particles that had them before.
+bool TimeCorrelation::watch(const stage::Step& step, const Snapshot& now) {
+  const auto motion = this->motion(step, now);
+  const double interval = step.time() - latest_time_;
+  if (!continuity_.are_the_same(motion, interval)) {
+    const std::string text =
+        "at step " + std::to_string(step.index()) + " particles of mesh '" + options_.mesh +
+        "' are not the ones that had their ids before: all of them jump" +
+        (motion.gone > 0 ? ", and " + std::to_string(motion.gone) + " ids are gone" : "") +
+        ", so they were renumbered (in LAMMPS use `delete_atoms … compress no`, and no "
+        "reset_atoms)";
+    if (options_.fails_if_ids_change)
+      throw Error(ErrorCode::Stage, text + "; `when_ids_change: begin_again` starts again there");
+    step.warn("renumbered", text + "; time origins begin again there");
+    origins_.clear();
+    ++begun_again_;
+    return true;
+  }
+  const auto domain = step.domain(options_.mesh);
+  const double spacing = std::pow(
+      volume(domain) / static_cast<double>(std::max<int64_t>(motion.common, 1)), 1.0 / dimensions_);
+  const double reach = continuity_.reach(interval, spacing);
+  if (motion.largest > reach) forget(step, now, reach);
+  else continuity_.add(motion, interval);
+  return false;
+}
+
+/// Takes particles out of all origins that have an id now which was another's.
+void TimeCorrelation::forget(const stage::Step& step, const Snapshot& now, double reach) {
+  const auto others = changed_beyond(reach, now, latest_);
+  std::vector<int64_t> count{static_cast<int64_t>(others.size())};
+  std::vector<int64_t> first{others.empty() ? std::numeric_limits<int64_t>::max() : others[0]};
+  step.sum(std::span(count));
+  step.min(std::span(first));
+  const std::string text = "at step " + std::to_string(step.index()) + " " +
+                           std::to_string(count[0]) + " particles of mesh '" + options_.mesh +
+                           "' have the ids of others that were elsewhere (id " +
+                           std::to_string(first[0]) + " is the first)";
+  if (options_.fails_if_ids_change)
+    throw Error(ErrorCode::Stage, text + "; give no id to a second particle, or set " +
+                                      "`when_ids_change: begin_again`");
+  step.warn("ids", text + "; they count from the next time origin on (said once)");
+  ids_used_again_ += count[0];
+  for (auto& origin : origins_.kept())
+    for (auto& track : origin.tracks) track = without(track, others);
+}
+
 void TimeCorrelation::follow(stage::Step& step) {
   const auto particles = read(step);
   check(step, particles);
-  latest_ = snapshot_of(particles, options_.selection.size(), options_.per, latest_);
-  if (origins_.due(step.publication())) origins_.add({step.index(), step.time(), latest_});
+  auto latest = snapshot_of(particles, options_.selection.size(), options_.per, latest_);
+  const bool begins = watch(step, latest);
+  latest_ = std::move(latest);
+  latest_time_ = step.time();
+  if (begins || origins_.due(step.publication()))
+    origins_.add({step.index(), step.time(), latest_});
   take_samples(step, references(step, particles));
 }
 
@@ -129,6 +192,8 @@ void TimeCorrelation::describe(stage::Table& table) const {
   table.attribute("samples_left_out", static_cast<double>(lags_.left_out()));
   if (options_.per == Per::molecule)
     table.attribute("particles_without_molecule", static_cast<double>(without_molecule_));
+  if (begun_again_ > 0) table.attribute("begun_again", static_cast<double>(begun_again_));
+  if (ids_used_again_ > 0) table.attribute("ids_used_again", static_cast<double>(ids_used_again_));
   if (coarse_left_out_ > 0)
     table.attribute("coarse_publications_left_out", static_cast<double>(coarse_left_out_));
 }
@@ -175,6 +240,8 @@ void TimeCorrelation::save(stage::State& state) const {
   state.save("origin_times", times);
   state.save("coarse_left_out", std::vector<int64_t>{coarse_left_out_});
   state.save("dimensions", std::vector<int64_t>{dimensions_});
+  state.save("continuity", continuity_.saved());
+  state.save("identity", std::vector<int64_t>{begun_again_, ids_used_again_});
   state.save("lag_integers", lags_.integers());
   state.save("lag_reals", lags_.reals());
 }
@@ -196,6 +263,9 @@ void TimeCorrelation::restore(stage::State& state) {
   }
   coarse_left_out_ = state.load<int64_t>("coarse_left_out").at(0);
   dimensions_ = static_cast<int>(state.load<int64_t>("dimensions").at(0));
+  continuity_.restore(state.load<double>("continuity"));
+  const auto identity = state.load<int64_t>("identity");
+  begun_again_ = identity.at(0), ids_used_again_ = identity.at(1);
   lags_.restore(state.load<int64_t>("lag_integers"), state.load<double>("lag_reals"));
 }
 

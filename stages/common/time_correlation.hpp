@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "continuity.hpp"
 #include "lags.hpp"
 #include "options.hpp"
 #include "particles.hpp"
@@ -27,6 +28,7 @@ struct CorrelationOptions {
   Per per = Per::particle;
   Drift drift = Drift::none;
   OriginSchedule origins;
+  bool fails_if_ids_change = false;  ///< otherwise origins begin again
   size_t lags = 0;
   std::string key, vector, mesh;
 
@@ -107,6 +109,7 @@ inline CorrelationOptions correlation_options(const stage::Setup& setup, const s
   o.per = static_cast<Per>(choice(setup["per"], {"particle", "molecule"}));
   o.drift = static_cast<Drift>(choice(setup["remove_drift"], {"none", "species", "system"}));
   o.origins = origins_of(setup["origins"]);
+  o.fails_if_ids_change = choice(setup["when_ids_change"], {"begin_again", "fail"}) == 1;
   o.lags = static_cast<size_t>(integer_from(setup["lags"], 1, most_bins));
   o.mesh = particle_field(setup, vector, 3, Numbers::real).mesh;
   o.vector = setup[vector].text();
@@ -139,9 +142,10 @@ class TimeCorrelation : public stage::Stage {
   void restore(stage::State& state) override;
 
  protected:
-  TimeCorrelation(CorrelationOptions options, Kernel kernel)
+  TimeCorrelation(CorrelationOptions options, TrackOf what, Kernel kernel)
       : options_(std::move(options)),
         kernel_(kernel),
+        continuity_(what),
         origins_(options_.origins),
         lags_(options_.selection.size(), options_.lags) {}
 
@@ -165,6 +169,9 @@ class TimeCorrelation : public stage::Stage {
   }
   [[nodiscard]] Particles read(const stage::Step& step) const;
   void follow(stage::Step& step);
+  bool watch(const stage::Step& step, const Snapshot& now);
+  [[nodiscard]] Motion motion(const stage::Step& step, const Snapshot& now) const;
+  void forget(const stage::Step& step, const Snapshot& now, double reach);
   void check(const stage::Step& step, const Particles& particles);
   [[nodiscard]] std::vector<Reference> references(const stage::Step& step,
                                                   const Particles& particles) const;
@@ -172,9 +179,12 @@ class TimeCorrelation : public stage::Stage {
 
   CorrelationOptions options_;
   Kernel kernel_;
+  Continuity continuity_;
   Origins origins_;
   Lags lags_;
   Snapshot latest_;
+  double latest_time_ = 0;
+  int64_t begun_again_ = 0, ids_used_again_ = 0;
   int64_t coarse_left_out_ = 0;
   int64_t without_molecule_ = 0;
   int dimensions_ = 3;  ///< as of the last publication

@@ -138,6 +138,7 @@ class Origins {
     if (!schedule_.only_first && static_cast<int64_t>(kept_.size()) > schedule_.keep)
       kept_.pop_front();
   }
+  void clear() { kept_.clear(); }
   [[nodiscard]] const std::deque<Origin>& kept() const { return kept_; }
   [[nodiscard]] std::deque<Origin>& kept() { return kept_; }
 

@@ -57,6 +57,7 @@ class Histogram final : public stage::Stage {
   }
 
   void run(stage::Step& step) override {
+    weighing_->find_shared(step, input_);
     const auto means = means_of(step);
     std::vector<Bins> bins;
     const auto [least, greatest] = extremes(step, means);
@@ -65,8 +66,10 @@ class Histogram final : public stage::Stage {
     Tally tally(std::move(bins), !show_.weight.empty(), show_.means, is_by_volume());
     for_each(step, means, [&](std::span<const std::span<double>> all, const Volumes& volumes) {
       const auto values = all.first(quantities_.size());
-      tally.add(values, show_.weight.empty() ? std::span<double>() : all.back(), volumes.of_values,
-                volumes.each);
+      const auto weights = show_.weight.empty() ? std::span<double>() : all.back();
+      if (volumes.times > 0) tally.add(values, weights, volumes.of_values, volumes.each);
+      else if (volumes.times == 0) tally.weigh(values, volumes.of_values);
+      else tally.take_back(values, weights);
     });
     tally.combine(step);
     auto out = table_of(step, quantities_, tally, show_);
@@ -111,8 +114,9 @@ class Histogram final : public stage::Stage {
   struct Volumes {
     std::span<const double> of_values;
     double each = 1;
+    int32_t times = 1;  ///< that each counts: 0 of values within cells, -1 if it counts elsewhere
     [[nodiscard]] double operator[](size_t i) const {
-      return of_values.empty() ? each : of_values[i];
+      return times < 0 ? 0 : of_values.empty() ? each : of_values[i];
     }
   };
 
@@ -129,14 +133,14 @@ class Histogram final : public stage::Stage {
       std::vector<Selected> selected;
       for (size_t f = 0; f < arrays.size(); ++f)
         selected.push_back({&arrays[f], f == quantities_.size() ? 0 : quantities_[f].component()});
-      for_each_weighted_of(
-          selected, extent_of(block, quantities_[0].field()), sizes,
-          [&](std::vector<std::span<double>>& values, std::span<const double> volumes) {
-            for (size_t q = 0; q < means.size(); ++q)
-              if (quantities_[q].relative())
-                for (double& v : values[q]) v /= means[q];
-            use(values, Volumes{volumes, sizes.each});
-          });
+      weighing_->for_each(step, block, selected, sizes,
+                          [&](std::vector<std::span<double>>& values,
+                              std::span<const double> volumes, int32_t times) {
+                            for (size_t q = 0; q < means.size(); ++q)
+                              if (quantities_[q].relative())
+                                for (double& v : values[q]) v /= means[q];
+                            use(values, Volumes{volumes, sizes.each, times});
+                          });
     }
   }
 

@@ -28,7 +28,8 @@ CorrelationOptions options_of(const stage::Setup& setup) {
 
 class Msd final : public TimeCorrelation {
  public:
-  explicit Msd(stage::Setup& setup) : TimeCorrelation(options_of(setup), &squared_displacements) {
+  explicit Msd(stage::Setup& setup)
+      : TimeCorrelation(options_of(setup), TrackOf::positions, &squared_displacements) {
     setup.product("msd.csv");
   }
 
@@ -91,6 +92,8 @@ const pillion_parameter parameters[] = {
      "Time origins: the first publication, or a new one at every n-th, the latest kept"},
     {"remove_drift", "none | species | system", "none",
      "Centre of mass whose displacement is taken off"},
+    {"when_ids_change", "begin_again | fail", "begin_again",
+     "If ids belong to other particles than before: renumbered, or used again"},
     {"lags", "integer", "10000", "Most distinct lags kept"},
 };
 

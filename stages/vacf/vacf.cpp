@@ -17,7 +17,8 @@ namespace {
 class Vacf final : public TimeCorrelation {
  public:
   explicit Vacf(stage::Setup& setup)
-      : TimeCorrelation(correlation_options(setup, "velocity", ""), &velocity_products) {
+      : TimeCorrelation(correlation_options(setup, "velocity", ""), TrackOf::velocities,
+                        &velocity_products) {
     setup.product("vacf.csv");
   }
 
@@ -72,6 +73,8 @@ const pillion_parameter parameters[] = {
      "Time origins: the first publication, or a new one at every n-th, the latest kept"},
     {"remove_drift", "none | species | system", "none",
      "Centre of mass whose velocity is taken off"},
+    {"when_ids_change", "begin_again | fail", "begin_again",
+     "If ids belong to other particles than before: renumbered, or used again"},
     {"lags", "integer", "10000", "Most distinct lags kept"},
 };
 
