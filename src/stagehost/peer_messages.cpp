@@ -243,8 +243,12 @@ Messages answers(const Messages& requests, size_t record_size) {
       const int64_t key = key_at(bytes, at);
       const auto place = places.find(key);
       if (place == places.end())
-        base::fail(ErrorCode::Stage, "a stage requests the record of key {}, which no peer has",
-                   key);
+        base::fail(
+            ErrorCode::Stage,
+            "a stage keeps values of cell or particle {}, which no rank shares. A run that has "
+            "resumed may have a checkpoint of another mesh. Resume on the same mesh, or give "
+            "the analysis another name, so that it starts from scratch",
+            key);
       auto& to = out[peer];
       to.insert(to.end(), place->second, place->second + record_size);
     }

@@ -198,7 +198,7 @@ STAGES = [
         "the old name of three stages",
         "- write_idx: {fields: [density, velocity]}",
         "- write: {fields: [density, velocity]}",
-        "stage 'write' is now three: write_idx, write_hdf5, write_raw",
+        "there is no stage 'write', but one for each format: write_idx, write_hdf5",
         schema=True,
     ),
     wrong(
