@@ -108,13 +108,15 @@ class _Colours:
 
 
 def _colours(values: np.ndarray) -> _Colours:
-    """Logarithmic where a linear picture would show next to nothing."""
+    """Logarithmic where a linear picture would show next to nothing of what most pixels have, and
+    logarithms within the decades that are shown would.
+    """
     kinds = np.unique(values)
     if len(kinds) <= MOST_KINDS and (kinds == np.round(kinds)).all() and np.ptp(kinds) < 100:
         return _Colours((float(kinds[0]), float(kinds[-1])), kinds=tuple(map(int, kinds)))
     low, high = map(float, np.percentile(values, (0.1, 99.9)))
     dim = np.mean(values < low + DIM * (high - low))
-    if low >= 0 and high > 0 and dim > MOST_DIM:
+    if low >= 0 and dim > MOST_DIM and np.median(values) > DECADES * high:
         return _Colours((max(low, DECADES * high), high), log=True)
     return _Colours((low, high))
 
