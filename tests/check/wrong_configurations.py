@@ -311,10 +311,18 @@ CATALOGUE = [
         schema=True,
     ),
     wrong(
-        "mesh with a slash", "  line: {", "  a/line: {", "cannot name a mesh", "leave out any '/'"
+        "mesh with a slash",
+        "  line: {",
+        "  a/b: {kind: particles}\n  line: {",
+        "cannot name a mesh",
+        "leave out any '/'",
     ),
     wrong(
-        "field of blanks", "  heat: {", "  'heat ': {", "cannot name a field", "blanks at its ends"
+        "field of blanks",
+        "  heat: {",
+        "  'heat ': {mesh: line, type: int32}\n  heat: {",
+        "cannot name a field",
+        "blanks at its ends",
     ),
     wrong(
         "four dimensions",
@@ -455,7 +463,13 @@ ANALYSES = [
     wrong("two comparisons", "step > 100", "9 < step < 100", "with 'and'", line="    when:"),
     wrong("sign of a book", "step > 100", "step ≥ 100", "write '>='", line="    when:"),
     wrong("no comparison", "max(density) > 1e3 and step > 100", "max(density)", "compares nothing"),
-    wrong("number", "max(density) > 1e3 and step > 100", "5", "compares nothing"),
+    wrong(
+        "number",
+        "max(density) > 1e3 and step > 100",
+        "5",
+        "compares nothing",
+        line="    when: 5",
+    ),
     wrong("division", "max(density) > 1e3 and step > 100", "1/0", "compares nothing"),
     wrong("no field", "max(density)", "max()", "expected a field before ')", line="    when:"),
     wrong("open quote", "max(density)", "max('density)", "has no end", line="    when:"),
@@ -464,7 +478,7 @@ ANALYSES = [
         "    every: 0.5 time\n",
         "    every: 0.5 time\n    when: max(speed) > 3\n",
         "field 'speed' is not known here",
-        "'magnitude' on line 35 of analysis 'speed'",
+        "'magnitude' on line 37 of analysis 'speed'",
         "fields of the program alone",
         line="    when: max(speed)",
     ),
@@ -475,15 +489,15 @@ ANALYSES = [
         "      - statistics: {fields: [speed], at: simulation}\n"
         "      - magnitude: {field: velocity, into: speed, at: simulation}\n",
         "field 'speed' is not known here",
-        "'magnitude' on line 35 of analysis 'speed'",
+        "'magnitude' on line 37 of analysis 'speed'",
         "before this one",
     ),
     wrong(
         "field that another analysis makes",
         "      - statistics: {fields: [heat]}\n",
-        "      - statistics: {fields: [speed]}\n",
+        "      - statistics: {fields: [speed], at: sidecar}\n",
         "field 'speed' is not known here",
-        "'magnitude' on line 34 of analysis 'speed'",
+        "'magnitude' on line 36 of analysis 'speed'",
     ),
     wrong(
         "no-break space in a schedule",

@@ -71,7 +71,8 @@ STAGES = [
         "field that a later stage makes",
         "- magnitude: {field: velocity",
         "- statistics: {fields: [speed], at: simulation}\n      - magnitude: {field: velocity",
-        "unknown field 'speed'",
+        "field 'speed' is not known here",
+        "before this one",
     ),
     wrong(
         "name that is taken",
