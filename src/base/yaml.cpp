@@ -183,6 +183,7 @@ std::string advice_on_signs(const std::string& text, int last) {
         line.find_first_not_of(letters_of_names, opened + 2) != line.find('}', opened))
       return fmt::format("; on line {}, '${{' has no '}}' after the name of a parameter",
                          number + 1);
+    if (number + 1 < last) continue;  // quotes in titles far above are as they should be
     for (const char* quote : {"“", "”", "„"})
       if (line.find(quote) != std::string::npos)
         return fmt::format("; line {} holds a typographic quote, which YAML takes for text",
