@@ -68,9 +68,6 @@ struct Configuration {
   std::deque<AnalysisSpec> analyses;
 };
 
-/// Why a text cannot name an analysis, whose products go to a folder of that name; "" if it can.
-std::string fault_of_analysis_name(const std::string& name);
-
 /// Reads a configuration. `catalogue_text` is what the program offers of its own accord (YAML with
 /// `meshes:` and `fields:`, may be empty). `sidecars_wanted` are sidecar ranks that the launch
 /// itself asks for, so that the file need not. `overrides` go before what the file says. With

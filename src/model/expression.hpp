@@ -56,6 +56,9 @@ class Expression {
   [[nodiscard]] const std::set<size_t>& scalars() const { return scalars_; }
   [[nodiscard]] const std::string& text() const { return text_; }
 
+  /// Whether each of its parts is a comparison, or a scalar, which may be a flag. Anything else is
+  /// a number, which would hold at every step or at none.
+  [[nodiscard]] bool compares() const;
   /// Whether the condition holds. A comparison with a value that is not a number is false.
   [[nodiscard]] bool holds(const StepValues& values) const;
 

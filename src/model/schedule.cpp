@@ -43,6 +43,8 @@ std::string Schedule::text() const {
 
 Schedule read_schedule(const base::Value& value) {
   const std::string& text = value.as_text();
+  if (text.find("\xc2\xa0") != std::string::npos)
+    value.fail(fmt::format("'{}' holds a no-break space; write a blank", text));
   const auto blank = text.find_first_of(" \t");
   const auto number = std::string_view(text).substr(0, blank);
   const auto unit = blank == std::string::npos ? std::string_view("steps")

@@ -156,6 +156,13 @@ std::string fault_of_offsets(std::span<const int64_t> offsets, size_t end, const
   return {};
 }
 
+std::string fault_of_point(const char* of, size_t number, int64_t point, int64_t points) {
+  if (points == unknown_count)
+    return fmt::format("{} {} has point {}; points are counted from 0", of, number, point);
+  return fmt::format("{} {} has point {}, but the block has {} points, counted from 0", of, number,
+                     point, points);
+}
+
 std::string fault_of_cell(const Topology& topology, size_t c, int64_t points, int dimensions) {
   const int vtk = topology.types[c];
   const auto* type = find_cell_type(vtk);
@@ -170,9 +177,7 @@ std::string fault_of_cell(const Topology& topology, size_t c, int64_t points, in
                        type->points != 0 ? type->points : type->least, count);
   for (int64_t i = topology.offsets[c]; i < topology.offsets[c + 1]; ++i) {
     const int64_t point = topology.points[static_cast<size_t>(i)];
-    if (point < 0 || point >= points)
-      return fmt::format("cell {} has point {}, but the block has {} points, counted from 0", c,
-                         point, points);
+    if (point < 0 || point >= points) return fault_of_point("cell", c, point, points);
   }
   if (vtk != polyhedron_type) return {};
   const int64_t faces = topology.polyhedron_offsets.empty()
@@ -199,9 +204,7 @@ std::string fault_of_faces(const Topology& topology, int64_t points) {
                          topology.face_offsets[f + 1] - topology.face_offsets[f]);
     for (int64_t i = topology.face_offsets[f]; i < topology.face_offsets[f + 1]; ++i) {
       const int64_t point = topology.face_points[static_cast<size_t>(i)];
-      if (point < 0 || point >= points)
-        return fmt::format("face {} has point {}, but the block has {} points, counted from 0", f,
-                           point, points);
+      if (point < 0 || point >= points) return fault_of_point("face", f, point, points);
     }
   }
   for (size_t i = 0; i < topology.polyhedron_faces.size(); ++i)

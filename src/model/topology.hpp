@@ -6,6 +6,7 @@
 #include <pillion/types.h>
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -68,6 +69,9 @@ base::Bytes to_bytes(const CellLists& cells);
 /// The bytes, aligned to 8, as views. Throws ErrorCode::Internal if the sizes contradict the number
 /// of bytes; what is in the arrays is not looked at.
 Topology read_topology(std::span<const std::byte> bytes);
+
+/// Of points that the program has not shared yet.
+constexpr int64_t unknown_count = std::numeric_limits<int64_t>::max();
 
 /// What is wrong with cells that should have `dimensions`, or less in a mesh of several, and
 /// `points` points; "" if nothing is. Names the first cell, as the block counts it, and the value.

@@ -70,7 +70,8 @@ void Simulation::checkpoint(const char* given) {
       });
       failure = comm::failure_of([&] { publisher_->send(head); });
     } else if (std::holds_alternative<policy::AwaitSidecars>(action)) {
-      const auto late = comm::failure_of([&] { answered_ = publisher_->await_all(); });
+      const auto late =
+          comm::failure_of([&] { answered_ = publisher_->await_all(End::Checkpoint); });
       if (!failure) failure = late;
     } else if (std::holds_alternative<policy::FinishCheckpoint>(action)) {
       comm::together(run_.side, [&] {
@@ -170,7 +171,7 @@ void Simulation::close(double seconds) {
       contain(nothing, [&] { subscribers_.close_channel(); });
     } else if (std::holds_alternative<policy::AwaitSidecars>(action)) {
       contain(nothing, [&] {
-        answered_ = publisher_->await_all() && answered_;
+        answered_ = publisher_->await_all(End::Session) && answered_;
         if (migration_) migration_->clean_up();
       });
       const bool same_job = run_.configuration.sidecars.job == model::Job::Same;
@@ -184,6 +185,10 @@ void Simulation::close(double seconds) {
     end_with_sidecars();
   }
   if (meetings_.have_parted()) throw *meetings_.why_parted();
+}
+
+void Simulation::bill_end(const run::Stopwatch& watch) {
+  if (publisher_) publisher_->bill_wait(watch, publisher_->finished(), End::Session);
 }
 
 void Simulation::end_with_sidecars() {

@@ -316,9 +316,8 @@ void SharedData::share_cells(const std::string& name, int32_t block, const pilli
   try {
     const auto bytes = model::to_bytes(cells, ids);
     // Points may come later: whether there are as many is found when the block is published.
-    const auto fault =
-        model::fault_of(model::read_topology(bytes), std::numeric_limits<int64_t>::max(),
-                        mesh->axes, mesh->patches.size());
+    const auto fault = model::fault_of(model::read_topology(bytes), model::unknown_count,
+                                       mesh->axes, mesh->patches.size());
     if (!fault.empty()) return sharing_.note_geometry(name, "cells", block, fault);
     keep_geometry(*mesh, "cells", field, block, bytes,
                   array_of(model::ElementType::Uint8, 1, static_cast<int64_t>(bytes.size())));

@@ -92,6 +92,8 @@ class Simulation {
   [[nodiscard]] std::string refusal() const { return refused_ ? refused_->what() : ""; }
   /// After close(): what all ranks found of the run's own sidecars.
   [[nodiscard]] const policy::SidecarsAnswered& answer() const { return answer_; }
+  /// Bills what this rank has waited for its sidecars to come to their own end.
+  void bill_end(const run::Stopwatch& watch);
   /// When the waits of the last call end, in monotonic seconds.
   [[nodiscard]] double call_deadline() const { return policy_.call_deadline(); }
 

@@ -44,6 +44,7 @@ StageInstance::StageInstance(const model::StageSpec& spec, model::Catalogue& cat
       plugin_(std::make_unique<Plugin>(spec.name, spec.parameters, spec.file)),
       setup_(std::make_unique<pillion_setup>()) {
   setup_->parameters = complete_parameters(spec, plugin_->table());
+  parameters_ = base::to_json(setup_->parameters);
   setup_->catalogue = &catalogue;
   setup_->stage = spec.name;
   setup_->in_separate_job = spec.in_separate_job;
@@ -65,6 +66,7 @@ StageInstance::StageInstance(StageInstance&& other) noexcept
     : name_(std::move(other.name_)),
       plugin_(std::move(other.plugin_)),
       setup_(std::move(other.setup_)),
+      parameters_(std::move(other.parameters_)),
       stage_(std::exchange(other.stage_, nullptr)),
       movers_(std::move(other.movers_)),
       publications_(other.publications_),
@@ -167,6 +169,7 @@ std::optional<Error> Chain::run_stages(Publication& publication, ExecutionContex
     const double begin = base::calendar_seconds(), waited = comm::seconds_waited();
     const auto run = [&] {
       context.origin.stage = stage.name();
+      context.origin.stage_parameters = stage.parameters();
       return run_stage(stage, publication, context);
     };
     if (auto failure = fence.ask(run, goes_on)) {
@@ -207,6 +210,7 @@ std::optional<Error> Chain::finish(ExecutionContext context) {
     context.scalars = &stage.scalars();
     const auto failure = fence.run([&] {
       context.origin.stage = stage.name();
+      context.origin.stage_parameters = stage.parameters();
       stage.finish(empty, context);
     });
     if (failure && !first) first = failure;

@@ -45,6 +45,8 @@ class StageInstance {
   void restore(pillion_state& state);
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const pillion_setup& setup() const { return *setup_; }
+  /// Those of the configuration and defaults, as JSON.
+  [[nodiscard]] const std::string& parameters() const { return parameters_; }
   /// Publications completed on every peer so far, restarts included.
   [[nodiscard]] int64_t publications() const { return publications_; }
   void count() { ++publications_; }
@@ -62,6 +64,7 @@ class StageInstance {
   std::string name_;
   std::unique_ptr<Plugin> plugin_;
   std::unique_ptr<pillion_setup> setup_;
+  std::string parameters_;
   void* stage_ = nullptr;
   std::vector<Movers> movers_;  ///< by input
   int64_t publications_ = 0;

@@ -245,8 +245,12 @@ Messages answers(const Messages& requests, size_t record_size, bool may_be_missi
       const int64_t key = key_at(bytes, at);
       const auto place = places.find(key);
       if (place == places.end() && !may_be_missing)
-        base::fail(ErrorCode::Stage, "a stage requests the record of key {}, which no peer has",
-                   key);
+        base::fail(
+            ErrorCode::Stage,
+            "a stage keeps values of cell or particle {}, which no rank shares. A run that has "
+            "resumed may have a checkpoint of another mesh. Resume on the same mesh, or give "
+            "the analysis another name, so that it starts from scratch",
+            key);
       auto& to = out[peer];
       append(to, static_cast<uint8_t>(place != places.end() ? 1 : 0));
       if (place != places.end()) to.insert(to.end(), place->second, place->second + record_size);

@@ -67,7 +67,7 @@ def test_the_old_name_is_refused(build, tmp_path):
     _, done = scene.run(build, tmp_path, Placement(1, 0, "slabs"), fails=True)
     text = (tmp_path / "pillion.yaml").read_text().splitlines()
     line = next(n for n, of in enumerate(text, 1) if "write:" in of)
-    message = "stage 'write' is now three: write_idx, write_hdf5, write_raw"
+    message = "there is no stage 'write', but one for each format: write_idx, write_hdf5"
     assert f"pillion.yaml:{line}: {message}" in done.stderr, done.stderr
 
 

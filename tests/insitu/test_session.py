@@ -145,7 +145,7 @@ def test_what_the_session_says(run, tmp_path):
     assert said[0] == (
         "Field(name='flow', mesh='grid', mesh_kind='uniform', type='float32', components=3, "
         "cells=(6, 5, 4), used=False, order=0, levels=1, is_partial=False, dimensions=3, "
-        "is_at_points=False, point_axes=0)"
+        "is_at_points=False, point_axes=0, is_constant=False, units='')"
     )
     assert said[1].startswith("Progress(step=3, time=1.5,")
     assert said[2] == f"True {tmp_path}/results/report.json"

@@ -50,11 +50,13 @@ def make_report(
     timeline, timeline_problems = sections.timeline_section(run)
     visits, visit_problems = sections.attached_job_sections(visitors)
     problems += product_problems + timeline_problems + visit_problems
+    order = [analysis.name for analysis in run.analyses]
+    shown = results.sections(products, order, problems)
     parts = [
         sections.summary_section(run),
         page.warnings_section([*run.warnings, *_failures(run), *problems]),
         page.remarks_section(run.remarks),
-        *results.sections(products),
+        *shown,
         sections.cost_section(run),
         timeline,
         *visits,
@@ -67,9 +69,9 @@ def make_report(
 def _failures(run: Run) -> list[str]:
     """Analyses that ended early, unless a warning already names the reason."""
     return [
-        f"analysis {analysis.name} was disabled: {analysis.disabled}"
+        f"analysis {analysis.name} was disabled: {analysis.failure}"
         for analysis in run.analyses
-        if analysis.disabled and not any(analysis.disabled in text for text in run.warnings)
+        if analysis.failure and not any(analysis.failure in text for text in run.warnings)
     ]
 
 

@@ -138,6 +138,10 @@ TEST_CASE("a fault names the cell") {
   sample.points[5] = 9;
   CHECK(fault(model::to_bytes(sample.cells(), {}), 6) ==
         "cell 1 has point 8, but the block has 6 points, counted from 0");
+  // Before the program has shared points, their number is not known.
+  sample.points[5] = 0;
+  CHECK(fault(model::to_bytes(sample.cells(), {}), model::unknown_count) ==
+        "cell 1 has point -1; points are counted from 0");
   sample = {};
   sample.types[0] = 99;
   CHECK(fault(model::to_bytes(sample.cells(), {}), 6) ==
