@@ -74,7 +74,7 @@ TEST_CASE("what nobody has is a failure on all ranks, which says what is missing
   const std::vector<int64_t> lost = {77};
   const auto failure = fetched(world, {}, world.rank() == 0 ? lost : std::vector<int64_t>(), out);
   REQUIRE(failure.has_value());
-  CHECK(std::string(failure->what()).find("key 77") != std::string::npos);
+  CHECK(std::string(failure->what()).find("cell or particle 77") != std::string::npos);
 }
 
 TEST_CASE("records that may be missing are found or not, whoever has them") {
