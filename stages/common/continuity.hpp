@@ -59,7 +59,7 @@ inline double change_of(const Track& now, size_t i, const Track& then, size_t j)
 }  // namespace detail
 
 /// Of this peer's particles. A particle of several species counts in each.
-inline Motion motion_of(const Snapshot& now, const Snapshot& then, double limit) {
+inline Motion motion_of(std::span<const Track> now, std::span<const Track> then, double limit) {
   Motion out;
   for (size_t s = 0; s < std::min(now.size(), then.size()); ++s) {
     const int64_t before = out.common;
@@ -80,8 +80,8 @@ inline Motion motion_of(const Snapshot& now, const Snapshot& then, double limit)
 }
 
 /// The keys of particles that changed by more.
-inline std::vector<int64_t> changed_beyond(double limit, const Snapshot& now,
-                                           const Snapshot& then) {
+inline std::vector<int64_t> changed_beyond(double limit, std::span<const Track> now,
+                                           std::span<const Track> then) {
   std::vector<int64_t> out;
   for (size_t s = 0; s < std::min(now.size(), then.size()); ++s)
     detail::for_each_common(now[s], then[s], [&](size_t i, size_t j) {

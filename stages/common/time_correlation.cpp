@@ -66,9 +66,11 @@ std::vector<TimeCorrelation::Reference> TimeCorrelation::references(const stage:
   std::vector<Reference> out(origins_.kept().size() * options_.selection.size());
   if (options_.drift == Drift::none) return out;
   std::vector<double> sums;
-  for (const auto& origin : origins_.kept())
-    for (const auto& sum : weigh_common(p, origin.tracks, options_.drift == Drift::system))
-      sums.insert(sums.end(), sum.begin(), sum.end());
+  for (const auto& origin : origins_.kept()) {
+    auto each = weigh_common(p, of_species(origin.tracks));
+    if (options_.follows_all()) each.assign(each.size(), weigh_all(p, origin.tracks.back()));
+    for (const auto& sum : each) sums.insert(sums.end(), sum.begin(), sum.end());
+  }
   step.sum(std::span(sums));
   for (size_t n = 0; n < out.size(); ++n) {
     WeightedTwice sum{};
@@ -104,7 +106,8 @@ void TimeCorrelation::take_samples(const stage::Step& step,
 }
 
 Motion TimeCorrelation::motion(const stage::Step& step, const Snapshot& now) const {
-  Motion out = motion_of(now, latest_, continuity_.limit(step.time() - latest_time_));
+  Motion out =
+      motion_of(of_species(now), of_species(latest_), continuity_.limit(step.time() - latest_time_));
   std::vector<int64_t> counts{out.common, out.gone, out.beyond};
   std::vector<double> sums{out.squares, out.products, out.now, out.then}, largest{out.largest};
   step.sum(std::span(counts));
@@ -142,7 +145,7 @@ bool TimeCorrelation::watch(const stage::Step& step, const Snapshot& now) {
 
 /// Takes particles out of all origins that have an id now which was another's.
 void TimeCorrelation::forget(const stage::Step& step, const Snapshot& now, double reach) {
-  const auto others = changed_beyond(reach, now, latest_);
+  const auto others = changed_beyond(reach, of_species(now), of_species(latest_));
   std::vector<int64_t> count{static_cast<int64_t>(others.size())};
   std::vector<int64_t> first{others.empty() ? std::numeric_limits<int64_t>::max() : others[0]};
   step.sum(std::span(count));
@@ -163,7 +166,8 @@ void TimeCorrelation::forget(const stage::Step& step, const Snapshot& now, doubl
 void TimeCorrelation::follow(stage::Step& step) {
   const auto particles = read(step);
   check(step, particles);
-  auto latest = snapshot_of(particles, options_.selection.size(), options_.per, latest_);
+  auto latest = snapshot_of(particles, options_.selection.size(), options_.per, latest_,
+                            options_.follows_all());
   const bool begins = watch(step, latest);
   latest_ = std::move(latest);
   latest_time_ = step.time();
@@ -255,10 +259,10 @@ void TimeCorrelation::restore(stage::State& state) {
                                               "); what they gave cannot be continued");
   const auto steps = state.load<int64_t>("origin_steps");
   const auto times = state.load<double>("origin_times");
-  const size_t species = options_.selection.size();
+  const size_t tracks = options_.selection.size() + (options_.follows_all() ? 1 : 0);
   for (size_t n = 0; n < steps.size(); ++n) {
     Origin origin{steps[n], times[n], {}};
-    for (size_t s = 0; s < species; ++s) origin.tracks.push_back(load_track(state, name_of(n, s)));
+    for (size_t s = 0; s < tracks; ++s) origin.tracks.push_back(load_track(state, name_of(n, s)));
     origins_.add(std::move(origin));
   }
   coarse_left_out_ = state.load<int64_t>("coarse_left_out").at(0);

@@ -3,8 +3,10 @@
 // that keeps origins, correlates each publication with them, and writes the table.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <pillion/stage.hpp>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,6 +37,8 @@ struct CorrelationOptions {
   // Numbers of the arrays of the input; -1 if absent.
   int32_t input = 0, type = -1, mass = -1, extra = -1;
 
+  /// Whether all particles have a track, besides those of species.
+  [[nodiscard]] bool follows_all() const { return drift == Drift::system; }
   [[nodiscard]] bool weighs() const { return per == Per::molecule || drift != Drift::none; }
   /// Text that differs if sums over the two runs would mean different things.
   [[nodiscard]] std::string signature() const {
@@ -122,7 +126,8 @@ inline CorrelationOptions correlation_options(const stage::Setup& setup, const s
   // What is read of a particle, and its vector now and at each time origin, in vectors that grow.
   const auto kept = static_cast<double>(o.origins.only_first ? 1 : o.origins.keep);
   const double read = 48 + (o.weighs() ? 40 : 0) + (extra.empty() ? 0 : 24);
-  setup.memory((read + 48 + 36 * (kept + 1)) / bytes_of(setup, fields));
+  const double tracks = o.follows_all() ? 2 : 1;
+  setup.memory((read + 48 + 36 * tracks * (kept + 1)) / bytes_of(setup, fields));
   setup.survives_failures();
   return o;
 }
@@ -168,6 +173,9 @@ class TimeCorrelation : public stage::Stage {
     return step.coarsening(options_.mesh) > 1;
   }
   [[nodiscard]] Particles read(const stage::Step& step) const;
+  [[nodiscard]] std::span<const Track> of_species(const Snapshot& all) const {
+    return std::span(all).first(std::min(all.size(), options_.selection.size()));
+  }
   void follow(stage::Step& step);
   bool watch(const stage::Step& step, const Snapshot& now);
   [[nodiscard]] Motion motion(const stage::Step& step, const Snapshot& now) const;
