@@ -493,7 +493,8 @@ def schema_of(stages: list[dict[str, Any]]) -> Schema:
                         "pattern": r"^[^./\x00-\x1f\x7f-\x9f][^/\x00-\x1f\x7f-\x9f]*$",
                         "maxLength": 200,
                         "not": {
-                            "pattern": r"^((report|progress)(-.*)?\.json|timeline|compare|report\.html)$"
+                            "pattern": r"^((report|progress)(-.*)?\.json|timeline|compare|"
+                            r"report\.html)$"
                         },
                     },
                 ),

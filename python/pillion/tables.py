@@ -12,7 +12,6 @@ it dashed beside the product's curves.
 """
 
 import csv
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

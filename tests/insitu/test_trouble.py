@@ -68,8 +68,8 @@ FAILURES = {
 }
 
 # The steps at which a stage fails, if these are not all.
-FAILS = dict.fromkeys(["raises", "raises_on_one", "leaves", "returns_nonsense", "recurses"], [1])
-FAILS |= dict.fromkeys(["returns_other_columns", "keeps_step"], [1, 2, 3])
+FAILS = {key: [1] for key in ["raises", "raises_on_one", "leaves", "returns_nonsense", "recurses"]}
+FAILS |= {key: [1, 2, 3] for key in ["returns_other_columns", "keeps_step"]}
 
 
 @pytest.mark.parametrize("name", FAILURES)

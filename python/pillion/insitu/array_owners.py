@@ -8,7 +8,7 @@ shared, whose values never change again.
 
 import sys
 from collections.abc import Container, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -79,7 +79,14 @@ def _in_order(field: Field, array: Any, dims: Sequence[str]) -> Any:
     return array.transpose(*axes, *rest)
 
 
-Held = tuple[Any, list[np.ndarray]]
+class Held(NamedTuple):
+    """An array as the program shared it, its views, and how many steps had been due by then."""
+
+    array: Any
+    views: list[np.ndarray]
+    due: int = 0
+
+
 Block = tuple[str, int]
 
 
@@ -88,10 +95,12 @@ def new_abandoned(
     allocated: Container[Block],
     fields: Mapping[str, Field],
     known: set[str],
+    due: int,
 ) -> list[str]:
     """Warnings about fields whose arrays the program has given up, as `a = step(a)` does. Adds
     these fields to `known`, so that each has one warning. Arrays in memory of the session are left
-    out.
+    out, and so are those that were shared since the due step before this one, number `due`: a
+    program may share a copy each time.
     """
     texts = []
     for name in {name for name, _ in shared} - known:
@@ -99,13 +108,13 @@ def new_abandoned(
         blocks = [block for block in shared if block[0] == name]
         if field.is_constant or not field.used or any(block in allocated for block in blocks):
             continue
-        if all(is_abandoned(shared[block]) for block in blocks):
+        if all(shared[b].due < due - 1 and is_abandoned(shared[b]) for b in blocks):
             known.add(name)
             texts.append(
                 f"the array that was shared as field '{name}' is no longer used by the program, so "
-                "analyses see the same values for ever: write to it in place, as in `a[...] = "
-                "step(a)`, or share the new array before each step; a field that never changes is "
-                "`constant: true` in the configuration"
+                "analyses see the same values until another is shared: write to it in place, as in "
+                "`a[...] = step(a)`, or share the new array before each step; a field that never "
+                "changes is `constant: true` in the configuration"
             )
     return texts
 
@@ -116,10 +125,10 @@ def is_abandoned(held: Held) -> bool:
     """
     members: dict[int, np.ndarray] = {}
     inside: dict[int, int] = {}  # references from members, from the tuple and from lists
-    parts: Sequence[Any] = (held[0],)
-    if isinstance(held[0], (list, tuple)):  # of components; a program may use the list itself
-        parts = held[0] if sys.getrefcount(held[0]) == 3 else ()
-    for top in (*parts, *held[1]):
+    parts: Sequence[Any] = (held.array,)
+    if isinstance(held.array, (list, tuple)):  # of components; a program may use the list itself
+        parts = held.array if sys.getrefcount(held.array) == 3 else ()
+    for top in (*parts, *held.views):
         if not isinstance(top, np.ndarray):
             return False
         inside[id(top)] = inside.get(id(top), 0) + 1

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from pillion.errors import Error
-from pillion.insitu.array_owners import new_abandoned, numbers_of
+from pillion.insitu.array_owners import Held, new_abandoned, numbers_of
 from pillion.insitu.catalogue import BOXES, NUMBERS, Field, Progress, fields_of, number_of
 from pillion.insitu.open_sessions import open_sessions
 from pillion.insitu.shared_arrays import (
@@ -78,9 +78,9 @@ class Session:
         simulation = self.communicator
         # For failures: the simulation ranks, in a communicator of its own. None on a sidecar.
         self.simulation: MPI.Comm | None = simulation.Dup() if simulation else None
-        self._shared: dict[tuple[str, int], tuple[Any, list[np.ndarray]]] = {}
+        self._shared: dict[tuple[str, int], Held] = {}
         self._abandoned: set[str] = set()  # fields whose arrays the program uses no more
-        self._offered, self._next_look = 0, 2  # steps; when to look for such arrays
+        self._due, self._next_look = 0, 2  # due steps; when to look for such arrays
         self._allocated: dict[tuple[str, int], _Arrangement] = {}
         self._open_blocks: dict[str, _OpenBlocks] = {}
         self._fields: dict[str, Field] | None = None
@@ -194,7 +194,7 @@ class Session:
             self._share_components(wanted, views, number, lo, level, block)
         else:
             self._share_array(wanted, views[0], number, lo, level, block)
-        self._shared[field, block] = (array, views)
+        self._shared[field, block] = Held(array, views, self._due)
         if opened is not None:
             opened.numbers.add(block)
             opened.next = max(opened.next, block + 1)
@@ -478,11 +478,14 @@ class Session:
         the report gives the number that was added.
         """
         open_sessions.failure = ""  # a SystemExit that was caught
-        self._offered += 1
-        if self._offered == self._next_look:
-            self._next_look *= 2  # so that all looks together cost next to nothing
-            for text in new_abandoned(self._shared, self._allocated, self.fields, self._abandoned):
-                warnings.warn(text, RuntimeWarning, stacklevel=2)
+        if self._open.is_due(step, time):
+            self._due += 1
+            if self._due == self._next_look:
+                self._next_look *= 2  # so that all looks together cost next to nothing
+                for text in new_abandoned(
+                    self._shared, self._allocated, self.fields, self._abandoned, self._due
+                ):
+                    warnings.warn(text, RuntimeWarning, stacklevel=2)
         self._open.step(step, time)
 
     def checkpoint(self, path: str | PathLike[str]) -> None:

@@ -43,6 +43,22 @@ def rebind(state):
     state["u"] = state["u"] + 1
 
 
+def copies_each_time():
+    """What a program hears that shares a copy whenever a step is due."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with session_of(TEXT.replace("1 steps", "3 steps")) as session:
+            values = np.zeros((16, 8))
+            for k in range(30):
+                if session.is_due(k, float(k)):
+                    session.share("u", values.copy())
+                    session.share("v", [values.copy(), values.copy()])
+                    session.share("mask", np.ones((16, 8), bool))
+                session.step(k, float(k))
+    return [str(one.message) for one in caught]
+
+
+assert copies_each_time() == [], copies_each_time()
 assert told(in_place) == [], told(in_place)
 assert told(in_place, share=lambda a: a[:]) == []
 assert told(rebind) == ["u"], told(rebind)
