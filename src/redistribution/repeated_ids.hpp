@@ -16,8 +16,8 @@ struct RepeatedId {
   int32_t lower = 0, upper = 0;  ///< ranks
 };
 
-/// The least such id, the same on every rank; nothing if all ids differ. A rank sends its ids to the
-/// ranks that own them. [collective]
+/// The least such id, the same on every rank; nothing if all ids differ. A rank sends its ids to
+/// the ranks that own them. [collective]
 std::optional<RepeatedId> find_repeated(const comm::Communicator& ranks,
                                         std::span<const int64_t> ids);
 

@@ -255,9 +255,9 @@ int32_t warn(pillion_work* work, const char* topic, const char* message) {
     const auto& context = *work->context;
     if (context.peers->rank() != 0) return;
     const auto& origin = context.origin;
-    context.sink->note(fmt::format("{}/{}/{}", origin.analysis, origin.number, topic),
-                       fmt::format("analysis '{}', stage '{}': {}", origin.analysis, origin.stage,
-                                   message));
+    context.sink->note(
+        fmt::format("{}/{}/{}", origin.analysis, origin.number, topic),
+        fmt::format("analysis '{}', stage '{}': {}", origin.analysis, origin.stage, message));
   });
 }
 

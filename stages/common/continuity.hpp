@@ -127,8 +127,8 @@ class Continuity {
     const double expected = correlation_ / 2;
     const double noise = 4 / std::sqrt(3 * static_cast<double>(motion.common));
     constexpr int64_t least_seen = 3;  // a system that begins to move changes fast
-    return publications_ < least_seen || interval > 1.01 * longest_ || expected < std::max(0.1, noise) ||
-           motion.correlation() >= expected;
+    return publications_ < least_seen || interval > 1.01 * longest_ ||
+           expected < std::max(0.1, noise) || motion.correlation() >= expected;
   }
   /// How far one particle may move, if they are. Infinite while that is not known.
   [[nodiscard]] double reach(double interval, double spacing) const {

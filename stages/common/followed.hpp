@@ -63,12 +63,12 @@ class Followed {
     std::vector<double> marks;
     std::vector<int64_t> geometry;
     std::vector<uint8_t> is_known;  ///< by key: whether records of it may exist
-    int64_t others = 0;             ///< on all peers: cells of which there can be none
+    int64_t others = 0;             ///< on all peers: cells that can have none
   };
 
   /// Nothing if places and keys are those of before. `has_records`: whether it matters which cells
-  /// they are; the same on every peer. Throws on every peer if some are others and must not be. What
-  /// this keeps stays as it is until the change is accepted. [peers]
+  /// they are; the same on every peer. Throws on every peer if some are others and must not be.
+  /// What this keeps stays as it is until the change is accepted. [peers]
   std::optional<Change> look(const stage::Step& step, int32_t input, bool has_records) {
     std::optional<Places> now;
     if (!places_.are_of(step, input)) now.emplace(step, input, field_);
@@ -176,9 +176,9 @@ class Followed {
     std::array<int64_t, 2> first{none, none};  // keys
     for (size_t i = 0; i < change.keys.size(); ++i) {
       const bool is_there = change.is_known[i] != 0;
-      if (is_there && (!has_marks() || is_same_cell(mark_at(change.marks, CellMark::width * i),
-                                                    mark_at(then, CellMark::width * i),
-                                                    4 * shift[0])))
+      if (is_there &&
+          (!has_marks() || is_same_cell(mark_at(change.marks, CellMark::width * i),
+                                        mark_at(then, CellMark::width * i), 4 * shift[0])))
         continue;
       change.is_known[i] = 0;
       ++counts[is_there ? 1 : 0];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Values of fields at the points of a quadrature within cells that have nodes in the middle of
-// their edges: there the interpolation is not linear, and values at nodes alone do not tell how a
-// field is distributed.
+// their edges: there the interpolation is not linear, and values at nodes alone are not the
+// distribution of a field.
 #pragma once
 
 #include <cmath>

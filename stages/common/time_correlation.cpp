@@ -106,8 +106,8 @@ void TimeCorrelation::take_samples(const stage::Step& step,
 }
 
 Motion TimeCorrelation::motion(const stage::Step& step, const Snapshot& now) const {
-  Motion out =
-      motion_of(of_species(now), of_species(latest_), continuity_.limit(step.time() - latest_time_));
+  Motion out = motion_of(of_species(now), of_species(latest_),
+                         continuity_.limit(step.time() - latest_time_));
   std::vector<int64_t> counts{out.common, out.gone, out.beyond};
   std::vector<double> sums{out.squares, out.products, out.now, out.then}, largest{out.largest};
   step.sum(std::span(counts));

@@ -49,7 +49,8 @@ struct Growing {
 inline Growing particles_of(const Particles& p, uint64_t bits) {
   Growing out;
   for (int64_t i = 0; i < p.size(); ++i)
-    if ((p.member[i] & bits) != 0) out.add(p.key[i], p.vector[0][i], p.vector[1][i], p.vector[2][i]);
+    if ((p.member[i] & bits) != 0)
+      out.add(p.key[i], p.vector[0][i], p.vector[1][i], p.vector[2][i]);
   return out;
 }
 
@@ -203,8 +204,8 @@ inline std::vector<WeightedTwice> weigh_common(const Particles& now,
                                                std::span<const Track> species) {
   std::vector<WeightedTwice> out;
   for (size_t s = 0; s < species.size(); ++s)
-    out.push_back(weigh_common(
-        now, species[s], [bit = uint64_t{1} << s](uint64_t m) { return (m & bit) != 0; }));
+    out.push_back(weigh_common(now, species[s],
+                               [bit = uint64_t{1} << s](uint64_t m) { return (m & bit) != 0; }));
   return out;
 }
 

@@ -143,7 +143,7 @@ class Halos final : public stage::Stage {
           sizes.add(static_cast<double>(row[i]));
       }
     sizes.combine(step);
-    if (sizes.squares == 0) return;  // alike everywhere, and one halo, as any uniform field
+    if (sizes.squares == 0) return;  // zero everywhere, and one halo, as any uniform field
     const std::string remedy = "give them in its units, as {boundary: …, peak: …, absolute: true}";
     expect_mean(mean, sizes, name_, "a threshold without `absolute`", remedy);
     if (mean < 0)

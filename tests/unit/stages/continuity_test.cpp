@@ -32,8 +32,7 @@ struct Gas {
   void move(double step, double memory) {
     for (size_t d = 0; d < 3; ++d)
       for (size_t i = 0; i < ids.size(); ++i) {
-        velocity[d][i] =
-            memory * velocity[d][i] + std::sqrt(1 - memory * memory) * normal(random);
+        velocity[d][i] = memory * velocity[d][i] + std::sqrt(1 - memory * memory) * normal(random);
         position[d][i] += step * velocity[d][i];
       }
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cells with nodes in the middle of edges: integrals against known rules and against the formulas of
-// volumes, which go another way; smaller cells that fill them; nodes in a wrong order.
+// Cells with nodes in the middle of edges: integrals against known rules and against the formulas
+// of volumes, which go another way; smaller cells that fill them; nodes in a wrong order.
 #include "common/quadratic_cells.hpp"
 
 #include <doctest/doctest.h>
@@ -39,8 +39,7 @@ std::vector<Vec3> reference(uint8_t type) {
   if (corners == 5) at = {boxes[0], boxes[1], boxes[2], boxes[3], {{0.5, 0.5, 1}}};
   for (size_t c = 0; c < corners; ++c) out[c] = at[c];
   Vec3 middle{};
-  for (size_t c = 0; c < corners; ++c)
-    middle = middle + 1 / static_cast<double>(corners) * at[c];
+  for (size_t c = 0; c < corners; ++c) middle = middle + 1 / static_cast<double>(corners) * at[c];
   for (size_t p = corners; p < out.size(); ++p) out[p] = middle;  // the centre of the last type
   for (const auto& face : shape.faces) {
     const size_t n = face.corners;
