@@ -99,8 +99,8 @@ def new_abandoned(
 ) -> list[str]:
     """Warnings about fields whose arrays the program has given up, as `a = step(a)` does. Adds
     these fields to `known`, so that each has one warning. Arrays in memory of the session are left
-    out. So are arrays that were shared since the due step before this one, number `due`: a program
-    may share a copy each time.
+    out. A program may share a copy each time, so arrays must have been there at the due step before
+    this one, number `due`.
     """
     texts = []
     for name in {name for name, _ in shared} - known:
