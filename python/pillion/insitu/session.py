@@ -478,7 +478,7 @@ class Session:
         the report gives the number that was added.
         """
         open_sessions.failure = ""  # a SystemExit that was caught
-        if self._open.is_due(step, time):
+        if self._shared and self._open.is_due(step, time):
             self._due += 1
             if self._due == self._next_look:
                 self._next_look *= 2  # so that all looks together cost next to nothing
