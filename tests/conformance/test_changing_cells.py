@@ -20,13 +20,16 @@ meshes: {m: {kind: unstructured, dimensions: 2}}
 fields: {u: {mesh: m, type: float64}}
 analyses:
   mean:
+    disable_after: 1
     stages:
       - time_average: {fields: [u], weights: equal, output_every: 1}
       - write_raw: {fields: [u_mean, u_covariance], durable: false}
   strict:
+    disable_after: 1
     stages:
       - time_average: {fields: [u], weights: equal, output_every: 1, when_cells_change: fail}
   series:
+    disable_after: 1
     stages:
       - autocorrelation: {field: u, lags: 1, fit_every: 1}
       - write_raw: {fields: [u_autocovariance], durable: false}
