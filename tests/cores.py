@@ -82,6 +82,32 @@ def backtrace(core: Path, folder: Path) -> str:
     return ask("-ex", "thread apply all bt", program, core)
 
 
+def stacks(uid: int) -> str:
+    """Where the programs of a user are, but for shells: of each process the command, and the
+    innermost calls of each thread.
+    """
+    gdb = shutil.which("gdb")
+    told = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if process.stat().st_uid != uid:
+                continue
+            words = (process / "cmdline").read_text(errors="replace").replace("\0", " ")
+            name = (process / "comm").read_text().strip()
+        except OSError:
+            continue
+        if name in ("bash", "sh", "slurm_script", "nsenter") or not words:
+            continue
+        told.append(f"--- {process.name} {words[:200]}")
+        if gdb is None:
+            continue
+        asked = [gdb, "-batch", "-nx", "-p", process.name, "-ex", "thread apply all bt 14"]
+        done = subprocess.run(asked, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+        lines = done.stdout.decode(errors="replace").splitlines()
+        told += [line[:160] for line in lines if line.startswith(("#", "Thread"))]
+    return "\n".join(told)
+
+
 def keep(cores: list[Path], name: str, reports: Path) -> list[str]:
     """Moves cores to `reports`, and says of each where it is and where the program was."""
     if not cores:

@@ -8,11 +8,11 @@
 #include <array>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "base/folder.hpp"
 #include "products/whole_file.hpp"
@@ -92,12 +92,17 @@ void correct_head(const fs::path& file, const MissingCounts& counts) {
 
 }  // namespace
 
+// A stage that died between two products has written one table more than the others.
 void correct_heads(const fs::path& folder, const MissingCounts& counts) {
-  std::vector<fs::path> series;
-  for (const auto& file : base::entries_of(folder))
-    if (is_series(file) && publications_of(file).value_or(0) < counts.published)
-      series.push_back(file);
-  for (const auto& file : series) correct_head(file, counts);
+  std::map<fs::path, MissingCounts> series;
+  for (const auto& file : base::entries_of(folder)) {
+    if (!is_series(file)) continue;
+    const auto own = publications_of(file).value_or(0);
+    if (own >= counts.published) continue;
+    auto& missing = series[file] = counts;
+    missing.lost = std::min(counts.lost, counts.published - own);
+  }
+  for (const auto& [file, missing] : series) correct_head(file, missing);
 }
 
 }  // namespace pillion::products

@@ -10,9 +10,11 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import cores
 import limits
 
 TOP = Path(__file__).resolve().parents[2]
@@ -228,7 +230,11 @@ class Case:
     def finish(self, options: str, script: str, timeout: float = 60, **how) -> str:
         """Runs a batch job to its end, and returns its output."""
         self.sbatch(options, script, **how)
-        self.cluster.await_idle(timeout)
+        self.until(
+            lambda: not self.cluster.jobs(),
+            timeout,
+            lambda: f"jobs end\n{self.cluster.jobs()}\n{cores.stacks(OWNER)}",
+        )
         return self.text("out")
 
     def jobs_of(self, job: str) -> str:
@@ -246,8 +252,11 @@ class Case:
         except (OSError, ValueError):
             return {}
 
-    def until(self, holds, timeout: float, what: str):
-        return limits.until(holds, timeout, lambda: f"{what}\n{self.told()}", 0.1)
+    def until(self, holds, timeout: float, what: str | Callable[[], str]):
+        def message() -> str:
+            return f"{what if isinstance(what, str) else what()}\n{self.told()}"
+
+        return limits.until(holds, timeout, message, 0.1)
 
     def counts(self, output: str) -> dict[str, int]:
         """Of all analyses of a run together; fails without a report."""

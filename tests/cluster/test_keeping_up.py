@@ -3,6 +3,7 @@
 between nodes, where MPI needs several calls on both sides.
 """
 
+import json
 import time
 
 import limits
@@ -83,3 +84,17 @@ def test_meetings_without_pillion(case):
     words = ["srun", "-Q", "--mpi=pmix", "-N2", "-n2", "./meetings", 50, 1, 40, 2]
     done = case.on("login", *words)
     assert done.returncode == 0 and float(done.stdout.split()[-1]) > 0, done.stdout
+
+
+def test_publications_between_nodes_beside_bare_messages(case):
+    """64 MiB at each step, and the same bytes in one MPI_Send, in one run. What a publication takes
+    longer is a copy and an analysis, so it is a few times as long at most.
+    """
+    bench = case.cluster.build / "bench/bench_progress"
+    words = ["srun", "-Q", "--mpi=pmix", "-N2", "-n2", bench, "network", "single", 12, 0.5]
+    done = case.on("login", *words)
+    assert done.returncode == 0, done.stdout
+    seen = json.loads(done.stdout[done.stdout.index("{") :])
+    bare, lag = seen["bare_message_seconds"], seen["lag_seconds"]
+    print(f"bare message {bare}, publication {lag}")
+    assert seen["skipped"] == 0 and lag["mean"] < 4 * bare["mean"], done.stdout

@@ -58,6 +58,17 @@ def test_a_heterogeneous_allocation_is_used_whole(case):
     assert (run["simulation_ranks"], run["sidecar_ranks"]) == (2, 1)
 
 
+def test_srun_that_does_not_end_after_its_steps(case):
+    """srun of Slurm 22.05 does so now and then with the steps of a heterogeneous job."""
+    case.configure("net", "ranks: 1")
+    case.write("srun", '#!/bin/sh\n/usr/bin/srun "$@"\ncase "$*" in *heat*) sleep 1000;; esac\n')
+    (case.folder / "srun").chmod(0o755)
+    words = case.run_heat("net.yaml", 200, "--launcher", "./srun")
+    done = case.salloc("-N1 -n2 : -N1 -n1", *words)
+    assert done.returncode == 0 and "did not end after its steps" in done.stdout, done.stdout
+    case.assert_complete("net")
+
+
 def test_a_heterogeneous_batch_job_with_a_program_for_sidecars(case):
     case.configure("net", "ranks: 2")
     words = case.run_heat("net.yaml", 200, "--sidecar-program", "pillion-sidecar")

@@ -14,7 +14,9 @@ import limits
 import pytest
 from heat_runs import PLACEMENTS, RUN, awaited, configuration, going_on, pillion, run_pillion
 from pillion.launch import job
+from pillion.launch.left_over import PATIENCE, LeftOver, jobs_of
 from pillion.launch.plan import Plan
+from pillion.launch.slurm import numbered_in
 from pillion.report.make import make_report
 from pillion.report.run import read_run
 
@@ -345,3 +347,44 @@ def test_what_is_in_the_environment_is_handed_on(capfd):
     assert job.Job(plan, Asked()).run() == 9
     assert capfd.readouterr().out == "a=b\n"
     assert job.Job(Plan(("sh", "-c", "kill -9 $$"), None, {}, 1, 0), Asked()).run() == 137
+
+
+def test_a_launcher_that_does_not_end_after_its_steps(capfd):
+    """It ignores SIGTERM, as srun may do, and its child holds the output."""
+    plan = Plan(("sh", "-c", "trap '' TERM; echo mine; sleep 60 & wait"), None, {}, 1, 0)
+    begin = time.monotonic()
+    asked = iter([False, False, True])
+    assert job.Job(plan, Asked(), lambda: next(asked)).run() == 0
+    assert time.monotonic() - begin < limits.limit(10)
+    out, errors = capfd.readouterr()
+    assert out == "mine\n"
+    assert "sh did not end after its steps" in errors
+
+
+def test_when_a_launcher_is_left_over():
+    """After its run, and once Slurm says that it has no step; no answer says nothing."""
+    now, ended, steps = [0.0], [False], [()]
+    left_over = LeftOver(lambda: ended[0], lambda: steps[0], lambda: now[0])
+
+    def seen(seconds: float) -> list[bool]:
+        found = []
+        for _ in range(int(seconds)):
+            now[0] += 1
+            found.append(left_over())
+        return found
+
+    assert not any(seen(60))
+    ended[0] = True
+    assert not any(seen(PATIENCE - 1)) and any(seen(PATIENCE))
+    for steps[0] in (("7.0",), None):
+        assert not any(seen(60))
+    steps[0], ended[0] = (), False
+    assert not any(seen(60))
+
+
+def test_steps_and_jobs_of_an_allocation():
+    assert numbered_in("38.batch\n38.extern\n38.interactive\n38.0\n39.12\n") == ("38.0", "39.12")
+    assert numbered_in("") == ()
+    groups = {"SLURM_JOB_ID_HET_GROUP_0": "38", "SLURM_JOB_ID_HET_GROUP_1": "39"}
+    assert jobs_of({"SLURM_JOB_ID": "38", "HOME": "/", **groups}) == ("38", "39")
+    assert jobs_of({"HOME": "/"}) == ()

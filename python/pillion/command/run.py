@@ -216,6 +216,12 @@ def _program(name: str) -> str:
         return name
 
 
+def _as_typed(word: str) -> str:
+    """A program without its folder, if a shell would find the same."""
+    name = Path(word).name
+    return name if name != word and shutil.which(name) == word else word
+
+
 def _check(
     wishes: "Wishes", plan: "Plan", overrides: dict[str, str], nodes: int, has_fields: bool
 ) -> None:
@@ -296,14 +302,15 @@ def _start(plan: "Plan", wanted: "Wanted", strict: bool) -> int:
 
     from pillion.launch.ending import are_all_lost, ending, faults
     from pillion.launch.job import Job
+    from pillion.launch.left_over import LeftOver
     from pillion.launch.line import Follower
 
     width = None if sys.stderr.isatty() else 110
     console = Console(stderr=True, highlight=False, width=width)
     follower = Follower(Path(wanted.output))
-    job = Job(plan, follower)
+    job = Job(plan, follower, LeftOver(follower.has_ended))
     follower.sessions = job.sessions
-    for command in plan.started():
+    for command in plan.started(_as_typed):
         console.print(f"+ {command}", style="bright_black", soft_wrap=True, markup=False)
     status = job.run()
     view = follower.look()

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import BinaryIO, Protocol
 
@@ -69,11 +69,16 @@ class Following(Protocol):
 
 
 class Job:
-    """A run's processes, from start to end."""
+    """A run's processes, from start to end. `is_left_over` says whether the launcher waits for
+    nothing, although it has not ended.
+    """
 
-    def __init__(self, plan: Plan, following: Following):
+    def __init__(
+        self, plan: Plan, following: Following, is_left_over: Callable[[], bool] = lambda: False
+    ):
         self._plan = plan
         self._following = following
+        self._is_left_over = is_left_over
         self._live = sys.stderr.isatty()
         self._footer = Footer(sys.stderr.buffer)
         self._selector = selectors.DefaultSelector()
@@ -81,6 +86,7 @@ class Job:
         self._said_at = self._looked_at = time.monotonic()
         self.signalled: int | None = None
         self.sidecar_status: int | None = None  # of those in a job of their own, once they ended
+        self._left_over: set[int] = set()  # launchers that were ended though their steps ended well
         self._notice: int | None = None  # that has come, and was not handled
 
     def sessions(self) -> list[int]:
@@ -103,6 +109,8 @@ class Job:
             finally:
                 self._end_all()
         status = simulation.returncode
+        if simulation.pid in self._left_over:
+            return 0  # the run has closed its session, and nobody knows more
         return 128 - status if status < 0 else status
 
     def _start(self, words: tuple[str, ...]) -> "subprocess.Popen[bytes]":
@@ -131,12 +139,27 @@ class Job:
             self._hand_on(_REFRESH)
             self._pass_notice(process)
             self._say()
+            if self._is_left_over():
+                self._end_left_over(process)
             if until is not None and time.monotonic() > until:
                 process.terminate()
                 until = None
         while self._selector.get_map() and self._hand_on(0):
             pass
         self._footer.hide()
+
+    def _end_left_over(self, process: "subprocess.Popen[bytes]") -> None:
+        if process.poll() is not None:
+            return
+        self._left_over.add(process.pid)
+        self._footer.hide()
+        print(
+            f"pillion run: {self._plan.simulation[0]} did not end after its steps; it was killed. "
+            "The status of the program is not known; the run has closed its session",
+            file=sys.stderr,
+        )
+        os.killpg(process.pid, signal.SIGKILL)  # it has a session of its own
+        process.wait()
 
     def _hand_on(self, patience: float) -> bool:
         """Forwards the output of the processes; false if there was none."""

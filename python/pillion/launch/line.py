@@ -9,7 +9,7 @@ from shutil import get_terminal_size
 
 from pillion.errors import Error
 from pillion.liveness import catches, find_runs, state_of, time_of
-from pillion.progress import Parts, read_parts
+from pillion.progress import Parts, State, read_parts
 from pillion.report.run import Run, read_run
 from pillion.run_files import ids_in
 from pillion.units import seconds
@@ -52,6 +52,11 @@ class Follower:
         view = self.look()
         sides = view.sides if view else ()
         return any(s.name == "sidecars" and not s.state.is_final for s in sides)
+
+    def has_ended(self) -> bool:
+        """Whether it has closed its session, and its sidecars have ended."""
+        view = self.look()
+        return view is not None and view.state is State.ENDED and view.is_over
 
     def report(self) -> Run | None:
         """The report of the run, if it has written one."""

@@ -4,7 +4,7 @@ configuration wants, and what there is to start it with. Pure.
 """
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pillion.errors import Error
@@ -58,9 +58,10 @@ class Plan:
             return lines
         return [_NEW_ID, *(text.replace(self.run_id, '"$id"') for text in lines)]
 
-    def started(self) -> list[str]:
-        """The commands as this process starts them, to show to users."""
-        return [shlex.join(words) for words in (self.simulation, self.sidecars) if words]
+    def started(self, short: Callable[[str], str] = lambda word: word) -> list[str]:
+        """The commands as this process starts them, to show to users; `short` changes words."""
+        commands = (self.simulation, self.sidecars)
+        return [shlex.join(map(short, words)) for words in commands if words]
 
     def _given(self) -> str:
         return " ".join(f"{name}={shlex.quote(v)}" for name, v in self.environment.items())

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Answers of Slurm's commands: how srun starts MPI programs, and the time that is left for a job,
-and its memory. If a command fails, nothing is known.
+"""Answers of Slurm's commands: how srun starts MPI programs, the time that is left for a job, its
+memory, and its steps. If a command fails, nothing is known.
 """
 
 import os
@@ -54,6 +54,18 @@ def job_record(job: str) -> JobRecord:
     return record_in(_answer("scontrol", "show", "job", "-o", job))
 
 
+def steps_of(jobs: Sequence[str]) -> tuple[str, ...] | None:
+    """The steps that these jobs have started and Slurm still has; None if it does not answer."""
+    words = ("squeue", "--steps", "--noheader", "--format=%i", "--jobs", ",".join(jobs))
+    listed = _asked(*words) if jobs else None
+    return None if listed is None else numbered_in(listed)
+
+
+def numbered_in(listed: str) -> tuple[str, ...]:
+    """Of "38.batch", "38.extern" and "38.0" the last: steps that srun has started."""
+    return tuple(step for step in listed.split() if step.rpartition(".")[2].isdigit())
+
+
 def hardware_threads(host: str) -> int:
     """Slurm's CPUs for each core of a node."""
     found = re.search(r"\bThreadsPerCore=(\d+)", _answer("scontrol", "show", "node", "-o", host))
@@ -96,11 +108,15 @@ def _bytes(text: str) -> int | None:
 
 
 def _answer(*words: str) -> str:
+    return _asked(*words) or ""
+
+
+def _asked(*words: str) -> str | None:
     try:
         done = subprocess.run(_command(words), capture_output=True, text=True, timeout=_PATIENCE)
     except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout + done.stderr if done.returncode == 0 else ""
+        return None
+    return done.stdout + done.stderr if done.returncode == 0 else None
 
 
 def _command(words: Sequence[str]) -> list[str]:

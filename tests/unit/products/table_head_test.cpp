@@ -35,6 +35,7 @@ TEST_CASE("heads of tables over the run get the final counts, and rows stay as t
   const Folder folder;
   folder.put("a.csv", head(80, "3", "1"));
   folder.put("room.csv", head(79, "3         ", "1                   "));
+  folder.put("ahead.csv", head(81, "3", "1"));
   folder.put("whole.csv", head(100, "3", "0"));
   folder.put("one.000000012.csv", head(1, "3", "1"));
   folder.put(".b.csv.partial", head(1, "3", "1"));
@@ -44,6 +45,7 @@ TEST_CASE("heads of tables over the run get the final counts, and rows stay as t
   correct_heads(folder.path, {.published = 100, .skipped = 4, .coarsened = 0, .lost = 20});
   CHECK(folder.text("a.csv") == head(80, "4", "20"));
   CHECK(folder.text("room.csv") == head(79, "4         ", "20                  "));
+  CHECK(folder.text("ahead.csv") == head(81, "4", "19"));
   CHECK(folder.text("whole.csv") == head(100, "3", "0"));
   CHECK(folder.text("one.000000012.csv") == head(1, "3", "1"));
   CHECK(folder.text("own.txt") == "# lost: 1\n");
