@@ -344,7 +344,7 @@ void Session::make_lagged_communicators() {
   const auto& analyses = run_.configuration.analyses;
   const bool any_sidecars = run_.configuration.sidecars.any();
   const bool any_conditions =
-      std::any_of(analyses.begin(), analyses.end(), [](const auto& a) { return a.when; });
+      std::any_of(analyses.begin(), analyses.end(), [](const auto& a) { return a.when.has_value(); });
   if (any_sidecars) run_.for_agreement = run_.side.duplicate();
   // Attached jobs may bring some.
   if (any_sidecars || any_conditions) run_.for_conditions = run_.side.duplicate();
