@@ -23,3 +23,4 @@ with pillion.open("run.yaml") as session:
         kept.append(u)
         session.share(f"{name}_u", u)
     session.step(0, 0.0)
+    session.step(1, 1.0)  # conditions compare what was summed at the step before

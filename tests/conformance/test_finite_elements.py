@@ -36,7 +36,7 @@ def text() -> str:
     )
     stages += "      - slice: {field: tet10_u, axis: z, position: 0.3, pixels: 60}\n"
     head = f"output: results\nmeshes:\n{meshes}fields:\n{fields}analyses:\n"
-    return f"{head}  a:\n    stages:\n{stages}" + "".join(
+    return f"{head}  a:\n    every: 2 steps\n    stages:\n{stages}" + "".join(
         f"  {name}:\n    when: {condition}\n    stages: [statistics: {{fields: [tet_u]}}]\n"
         for name, (condition, _) in conditions().items()
     )
