@@ -62,7 +62,7 @@ def steps_of(jobs: Sequence[str]) -> tuple[str, ...] | None:
 
 
 def numbered_in(listed: str) -> tuple[str, ...]:
-    """Of "38.batch", "38.extern" and "38.0" the last: steps that srun has started."""
+    """The steps that srun has started: "38.0", not "38.batch" or "38.extern"."""
     return tuple(step for step in listed.split() if step.rpartition(".")[2].isdigit())
 
 
