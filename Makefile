@@ -164,14 +164,16 @@ docs:
 	@echo "file://$(CURDIR)/build/docs/index.html"
 
 # What needs no build: that no include runs against the layers, that all memory is in an account,
-# that collectives follow an agreement, that code leaves the program's environment alone, that no type
-# is defined twice, that one place decides who is alive, that the documentation has no sentence that
-# must be read twice, and that tests have limits that follow the machine.
+# that collectives follow an agreement, that stages survive failures, that code leaves the program's
+# environment alone, that no type is defined twice, that one place decides who is alive, that the
+# documentation has no sentence that must be read twice, and that tests have limits that follow the
+# machine.
 check:
 	@tools/install_deps.sh test
 	@$(python) tools/check_layers.py
 	@$(python) tools/check_memory.py
 	@$(python) tools/check_collectives.py
+	@$(python) tools/check_stages.py
 	@$(python) tools/check_host.py
 	@$(python) tools/check_names.py
 	@$(python) tools/check_writers.py

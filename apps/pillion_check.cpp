@@ -345,20 +345,21 @@ void read_pair(const std::string& word, std::map<std::string, std::string>& to, 
   else to[word.substr(0, equals)] = word.substr(equals + 1);
 }
 
-void read_count(const std::string& word, int64_t& count, Arguments& out) {
+void read_count(const std::string& word, int64_t least, int64_t& count, Arguments& out) {
   constexpr int64_t most = 100'000'000;
   char* end = nullptr;
   count = std::strtoll(word.c_str(), &end, 10);
   if (word.empty() || *end != '\0' || count < 0 || count > most)
     out.wrong = "'" + word + "' is not a number of ranks or nodes";
+  else if (count == 0 && least > 0) out.wrong = "a job has at least one rank, on one node; found 0";
 }
 
 void read_option(const std::string& name, const std::string& value, Arguments& out) {
   if (name == "--set") read_pair(value, out.request.parameters, out);
   else if (name == "--override") read_pair(value, out.request.overrides, out);
-  else if (name == "--ranks") read_count(value, out.request.start.ranks, out);
-  else if (name == "--nodes") read_count(value, out.request.start.nodes, out);
-  else if (name == "--sidecars") read_count(value, out.request.start.sidecars, out);
+  else if (name == "--ranks") read_count(value, 1, out.request.start.ranks, out);
+  else if (name == "--nodes") read_count(value, 1, out.request.start.nodes, out);
+  else if (name == "--sidecars") read_count(value, 0, out.request.start.sidecars, out);
   else if (name == "--catalogue") out.request.catalogue_file = value;
   else if (name == "--restart") out.request.restart = value;
   else if (name == "--of") out.request.of = value;

@@ -55,6 +55,7 @@ analyses:
     stages:
       - truncate: {{fields: [velocity], error: {bound!r}}}
       - encode: {{fields: [velocity], numbers: number, codec: {codec}, name: {codec},
+                 continuous: true,
                  periods: [{length}, {length}, {length}], durable: false}}
   fewest:
     stages:

@@ -11,6 +11,12 @@ set(pillion_noop_dir ${CMAKE_INSTALL_INCLUDEDIR}/pillion-noop)
 set_target_properties(pillion_headers PROPERTIES EXPORT_NAME headers)
 set_target_properties(pillion_idx PROPERTIES EXPORT_NAME idx)
 
+# For stage plug-ins: the headers, in the standard that stages are written in.
+add_library(pillion_stage INTERFACE)
+set_target_properties(pillion_stage PROPERTIES EXPORT_NAME stage)
+target_link_libraries(pillion_stage INTERFACE pillion_headers MPI::MPI_CXX)
+target_compile_features(pillion_stage INTERFACE cxx_std_20)
+
 add_library(pillion_noop INTERFACE)
 add_library(pillion::noop ALIAS pillion_noop)
 set_target_properties(pillion_noop PROPERTIES EXPORT_NAME noop)
@@ -18,7 +24,7 @@ target_include_directories(pillion_noop INTERFACE $<INSTALL_INTERFACE:${pillion_
 target_link_libraries(pillion_noop INTERFACE MPI::MPI_C)
 
 install(
-  TARGETS pillion pillion_headers pillion_idx pillion_noop
+  TARGETS pillion pillion_headers pillion_idx pillion_noop pillion_stage
   EXPORT pillionTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
@@ -40,6 +46,21 @@ install(
     ${PROJECT_SOURCE_DIR}/include/pillion/session.hpp
     ${PROJECT_BINARY_DIR}/include/pillion/version.h
   DESTINATION ${pillion_noop_dir}/pillion
+)
+
+# Programs that pages of the documentation use.
+install(
+  FILES
+    ${PROJECT_SOURCE_DIR}/examples/heat/heat.c
+    ${PROJECT_SOURCE_DIR}/examples/heat/heat.f90
+    ${PROJECT_SOURCE_DIR}/examples/heat/pillion.yaml
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/pillion/examples/heat
+)
+install(
+  FILES
+    ${PROJECT_SOURCE_DIR}/examples/spectral/spectral.c
+    ${PROJECT_SOURCE_DIR}/examples/spectral/pillion.yaml
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/pillion/examples/spectral
 )
 
 install(EXPORT pillionTargets NAMESPACE pillion:: DESTINATION ${pillion_package_dir})

@@ -120,6 +120,8 @@ module pillion_c_types
     integer(c_int32_t) :: is_partial = 0
     integer(c_int32_t) :: centering = 0
     integer(c_int32_t) :: point_axes = 0
+    integer(c_int32_t) :: is_constant = 0
+    type(c_ptr) :: units = c_null_ptr
   end type
 
   ! Points of a block of an unstructured mesh: coordinate d of point i is element i*stride behind

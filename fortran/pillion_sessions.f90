@@ -37,6 +37,8 @@ module pillion_sessions
     integer :: order = 0            ! of elements, for a field at their points; of others 0
     integer :: levels = 1           ! of refinement of a uniform mesh; cells are the coarsest's
     logical :: is_partial = .false. ! cells of a uniform mesh may be missing
+    logical :: is_constant = .false. ! values never change
+    character(:), allocatable :: units
   end type
 
   ! Opens a session from a YAML file. [collective over comm] Every rank fails, or none.
@@ -213,6 +215,8 @@ contains
       field%order = int(found%order)
       field%levels = int(found%levels)
       field%is_partial = found%is_partial /= 0
+      field%is_constant = found%is_constant /= 0
+      field%units = from_c(found%units)
     end if
     call conclude(status, ierr)
   end subroutine

@@ -89,12 +89,19 @@ def sources(folder: Path):
     return sorted(p for p in folder.rglob("*") if p.suffix in {".h", ".hpp", ".c", ".cpp"})
 
 
+def may_weigh(layer: str, include: str) -> bool:
+    """Conditions weigh values as stages do, with the same code."""
+    return layer == "stagehost" and include.startswith("stages/common/")
+
+
 def faults_of(path: Path, layer: str):
     for number, line in enumerate(path.read_text().splitlines(), 1):
         found = INCLUDE.match(line)
         target = found.group(1).split("/")[0] if found else None
         if target in LAYERS and target != layer and target not in LAYERS[layer]:
             yield number, f"{layer} may not include {target}"
+        if found and target == "stages" and not may_weigh(layer, found.group(1)):
+            yield number, "only stagehost may include a file of stages, and only of stages/common"
         if layer not in MPI_LAYERS and MPI_CALL.search(line):
             yield number, f"only {', '.join(MPI_LAYERS)} may call MPI"
         if path.name != "clock.cpp" and WAIT.search(line):

@@ -86,6 +86,16 @@ std::string joined(const Dims& numbers, const char* between) {
   return out;
 }
 
+/// Names of fields become parts of files, and stand in quotes in a catalogue; variables of ADIOS2
+/// may have any.
+std::string field_name(std::string variable) {
+  std::replace_if(
+      variable.begin(), variable.end(),
+      [](unsigned char c) { return c < 0x20 || c == 0x7f || std::strchr("/\"\\$", c) != nullptr; },
+      '_');
+  return variable;
+}
+
 /// The mesh of a shape, and the entry of an array in the catalogue.
 std::string mesh_of(const Dims& shape) { return "grid_" + joined(shape, "_"); }
 std::string mesh_entry(const Dims& shape) {
@@ -289,7 +299,7 @@ class PillionEngine final : public adios2::plugin::PluginEngineInterface {
 
   template <class T>
   void put(const adios2::Variable<T>& variable, const T* values, bool may_change) {
-    const auto name = variable.Name();
+    const auto name = field_name(variable.Name());
     constexpr auto type = type_of<T>();
     const auto shape = variable.ShapeID();
     if constexpr (type.has_value()) {

@@ -2,6 +2,8 @@
 // pillion-lmp: LAMMPS with a session of Pillion. Opens a session over all ranks, lets sidecar ranks
 // work, and runs the stock LAMMPS library on the simulation's communicator with `fix pillion`
 // added. With no -pillion it is LAMMPS and nothing else.
+#include <dlfcn.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -26,13 +28,17 @@ int fail(const std::exception& problem) {
   return EXIT_FAILURE;
 }
 
+void add_fix(const LAMMPS_NS::LAMMPS& lammps) {
+  (*lammps.modify->fix_map)["pillion"] = &create_fix;
+}
+
 void run_lammps(const CommandLine& line, MPI_Comm comm) {
   std::vector<char*> argv;
   // LAMMPS does not write to its arguments.
   for (const auto& word : line.lammps) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   LAMMPS_NS::LAMMPS lammps(static_cast<int>(argv.size()) - 1, argv.data(), comm);
-  (*lammps.modify->fix_map)["pillion"] = &create_fix;
+  add_fix(lammps);
   lammps.input->file();
 }
 
@@ -121,6 +127,17 @@ int run(int argc, char** argv) {
 }
 
 }  // namespace
+
+#ifdef PILLION_LAMMPS_IS_SHARED
+// The command `clear` makes a new list of fixes, and then has this called, as a new LAMMPS does.
+// The program's function goes before that of the shared library, which it calls.
+void LAMMPS_NS::LAMMPS::post_create() {
+  using PostCreate = void (*)(LAMMPS*);
+  constexpr const char* name = "_ZN9LAMMPS_NS6LAMMPS11post_createEv";
+  if (const auto whole = reinterpret_cast<PostCreate>(dlsym(RTLD_NEXT, name))) whole(this);
+  add_fix(*this);
+}
+#endif
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);

@@ -12,13 +12,15 @@
 namespace pillion::lammps {
 
 std::string progress_text(const pillion_progress& progress, int64_t last_step) {
+  // `rerun` goes on to the end of its files, wherever that is.
+  constexpr int64_t unknown = int64_t{1} << 60;
+  const std::string of = last_step < unknown ? " of " + std::to_string(last_step) : "";
   char text[200];
-  std::snprintf(
-      text, sizeof text,
-      "pillion: step %lld of %lld  %.1f steps/s  publications %lld  skipped %lld  behind %lld",
-      static_cast<long long>(progress.step), static_cast<long long>(last_step),
-      progress.steps_per_second, static_cast<long long>(progress.publications),
-      static_cast<long long>(progress.skipped), static_cast<long long>(progress.behind));
+  std::snprintf(text, sizeof text,
+                "pillion: step %lld%s  %.1f steps/s  publications %lld  skipped %lld  behind %lld",
+                static_cast<long long>(progress.step), of.c_str(), progress.steps_per_second,
+                static_cast<long long>(progress.publications),
+                static_cast<long long>(progress.skipped), static_cast<long long>(progress.behind));
   std::string line = text;
   if (progress.stall_seconds >= 0.1) {
     std::snprintf(text, sizeof text, "  stalled %.1f s", progress.stall_seconds);

@@ -104,6 +104,8 @@ typedef struct pillion_field {
   int32_t is_partial;
   pillion_centering centering;
   int32_t point_axes;
+  int32_t is_constant;
+  const char* units;
 } pillion_field;
 
 static inline const char* pillion_error_message(void) { return ""; }

@@ -85,6 +85,8 @@ typedef struct pillion_field {
   int32_t point_axes;          /**< of a mesh of boxes: bit d is set if arrays have one value more
                                 * than cells along axis d: all for points, one for faces, all but one
                                 * for edges */
+  int32_t is_constant;         /**< 1 if the catalogue says that values never change */
+  const char* units;           /**< as the configuration or the program has set them; "" if none */
 } pillion_field;
 
 /** Message of the last failure on this thread; "" if there was none. Never NULL. */

@@ -65,6 +65,8 @@ struct Field {
   bool is_partial = false;  ///< cells of a uniform mesh may be missing
   pillion_centering centering = 0;  ///< where the mesh has its values; 0 of particles
   int32_t point_axes = 0;           ///< bit d: arrays have one value more than cells along axis d
+  bool is_constant = false;         ///< values never change
+  std::string units{};
 
   /// Values in one cell, particle or element.
   [[nodiscard]] int64_t values() const {
@@ -211,7 +213,9 @@ class Session {
                      field.levels,
                      field.is_partial != 0,
                      field.centering,
-                     field.point_axes});
+                     field.point_axes,
+                     field.is_constant != 0,
+                     field.units});
     }
     return out;
   }

@@ -274,7 +274,8 @@ typedef struct pillion_attribute {
   double value;
 } pillion_attribute;
 
-/** A table product. */
+/** A table product. An attribute `not_finite`, or a column whose name begins so, counts values that
+ * are not finite: the host warns of the first table of a name that has some. */
 typedef struct pillion_table {
   size_t size; /**< sizeof(pillion_table) */
   const char* name;
@@ -455,6 +456,21 @@ typedef struct pillion_stage_host {
    * at `place`, or, if that is NULL, where the stage is named, unless these belong to a job that
    * has no rank of the simulation: sidecars with `job: separate`, or an attached job. */
   int32_t (*require_separate_job)(pillion_setup*, const pillion_value* place);
+  /** Says that a publication at which `run` fails, on any peer, leaves what the stage keeps from
+   * one publication to the next as it was on every peer. The analysis then loses that publication
+   * alone, and is disabled after several failures in a row (`disable_after`). Without this the
+   * first failure of a stage that saves anything disables its analysis. */
+  int32_t (*declare_recoverable)(pillion_setup*);
+
+  /* working, continued */
+  /** Warns of something about this publication that users must know, in the log and the report:
+   * once for each `topic` of the stage. The first peer's call counts. */
+  int32_t (*warn)(pillion_work*, const char* topic, const char* message);
+  /** As `fetch`, but some records may be missing: `found` says of each of `wanted` whether a peer
+   * has it, as 1 or 0. Records that none has are left as they are. Every peer must make the call.
+   */
+  int32_t (*fetch_known)(pillion_work*, const pillion_records* have, const int64_t* wanted,
+                         int64_t count, void* records, uint8_t* found);
 } pillion_stage_host;
 
 /** The sizes of the structs that a plug-in was built with. The loader compares them with its own,

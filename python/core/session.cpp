@@ -267,7 +267,9 @@ void bind_field(nb::module_& module) {
       .def_ro("levels", &Field::levels)
       .def_ro("is_partial", &Field::is_partial)
       .def_ro("centering", &Field::centering)
-      .def_ro("point_axes", &Field::point_axes);
+      .def_ro("point_axes", &Field::point_axes)
+      .def_ro("is_constant", &Field::is_constant)
+      .def_ro("units", &Field::units);
 }
 
 }  // namespace

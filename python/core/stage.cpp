@@ -85,6 +85,9 @@ int32_t create(const pillion_stage_host* host, pillion_setup* setup, void** stag
     const nb::object object = nb::cast(Setup(host, setup));
     const nb::object make = nb::module_::import_("pillion.insitu.runner").attr("make_runner");
     const nb::object runner = make(object);
+    // Rows are added when nothing can go wrong any more. Values of its own are its author's.
+    if (!nb::hasattr(runner.attr("stage"), "save"))
+      stage::check(host, host->declare_recoverable(setup));
     nb::cast<Setup&>(object).end();
     *stage = new Stage{host, runner};
   });

@@ -182,6 +182,10 @@ void bind_products(nb::class_<Work>& work) {
            nb::arg("text"))
       .def("write_file", write_file, nb::arg("name"), nb::arg("title"), nb::arg("content"),
            nb::arg("per_step"))
+      .def("warn",
+           [](const Work& self, const std::string& topic, const std::string& message) {
+             self.check(self.host().warn(self.get(), topic.c_str(), message.c_str()));
+           })
       .def("product_folder", product_folder);
 }
 

@@ -21,6 +21,9 @@ HEAD_BYTES = 4096  # of a table: the entries up to step and time are well within
 Made = TypeVar("Made")
 
 
+LEFT = "its attached job left"  # how the library begins the reason for an analysis that has left
+
+
 @dataclass(frozen=True)
 class AnalysisRecord:
     """The common entries of both files on an analysis; publications are counted over the whole run
@@ -39,6 +42,15 @@ class AnalysisRecord:
     lost: int
     disabled: str | None
     bytes_moved: int
+
+    @property
+    def failure(self) -> str | None:
+        """Why it ended early, unless its attached job left as it was meant to."""
+        return failure_of(self.disabled)
+
+
+def failure_of(disabled: str | None) -> str | None:
+    return None if disabled is None or disabled.startswith(LEFT) else disabled
 
 
 def known(kind: Callable[[Any], Made], value: Any) -> Made | None:

@@ -447,6 +447,11 @@ def _analysis(stages: list[dict[str, Any]]) -> Schema:
                 "the end (default: 10).",
                 _integer(0),
             ),
+            "disable_after": (
+                "Failures in a row after which it is switched off; before that each loses its "
+                "publication alone (default: 3).",
+                _integer(1),
+            ),
             "stages": ("What is computed, one after the other.", _list_of(stage, 10000)),
         },
         "stages",
@@ -488,7 +493,8 @@ def schema_of(stages: list[dict[str, Any]]) -> Schema:
                         "pattern": r"^[^./\x00-\x1f\x7f-\x9f][^/\x00-\x1f\x7f-\x9f]*$",
                         "maxLength": 200,
                         "not": {
-                            "pattern": r"^((report|progress)(-.*)?\.json|timeline|report\.html)$"
+                            "pattern": r"^((report|progress)(-.*)?\.json|timeline|compare|"
+                            r"report\.html)$"
                         },
                     },
                 ),

@@ -12,7 +12,8 @@ it dashed beside the product's curves.
 """
 
 import csv
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +115,7 @@ class Table:
     attributes: dict[str, Attribute]
     comparison: Comparison | None = None
     run: str = ""  # id of the run that made it
+    asked: Mapping[str, Any] = field(default_factory=dict)  # the stage's parameters and defaults
 
     def __getitem__(self, name: str) -> np.ndarray:
         return self.columns[name].values
@@ -213,7 +215,7 @@ def _array(path: Path, name: str, kind: str | None, texts: list[str]) -> np.ndar
 
 def _read_columns(path: Path, head: dict[str, Any], lines: list[str]) -> dict[str, Column]:
     described = {str(c["name"]): c for c in head["columns"]}
-    names = lines[0].split(",") if lines else []
+    names = next(csv.reader(lines[:1]), [])
     if names != list(described):
         raise Error(f"{path}: the head names the columns {list(described)}, the file {names}")
     rows = [line.split(",") for line in lines[1:]]
@@ -255,4 +257,5 @@ def _build(path: Path, head: dict[str, Any], columns: dict[str, Column]) -> Tabl
         columns=columns,
         attributes={a.name: a for a in attributes},
         run=str(head.get("run") or ""),
+        asked=head.get("stage_parameters") or {},
     )

@@ -8,6 +8,7 @@
 #include <new>
 #include <pillion/error.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace pillion::base {
@@ -49,6 +50,12 @@ inline int32_t set_last_error(ErrorCode code, const char* message) noexcept {
   return static_cast<int32_t>(code);
 }
 
+/// The message of every lack of memory.
+inline constexpr const char* out_of_memory = "out of memory";
+inline bool is_out_of_memory(const Error& failure) {
+  return std::string_view(failure.what()) == out_of_memory;
+}
+
 /// Runs `body`; returns 0, or the status of what it threw.
 template <class F>
 int32_t guard(F&& body) noexcept {
@@ -58,7 +65,7 @@ int32_t guard(F&& body) noexcept {
   } catch (const Error& e) {
     return set_last_error(e.code(), e.what());
   } catch (const std::bad_alloc&) {
-    return set_last_error(ErrorCode::Stage, "out of memory");
+    return set_last_error(ErrorCode::Stage, out_of_memory);
   } catch (const std::exception& e) {
     return set_last_error(ErrorCode::Internal, e.what());
   } catch (...) {

@@ -17,6 +17,7 @@
 
 #include "base/clock.hpp"
 #include "base/default_environment.hpp"
+#include "base/text.hpp"
 
 namespace pillion::base {
 
@@ -24,6 +25,19 @@ std::string host_name() {
   std::array<char, 256> name{};
   gethostname(name.data(), name.size() - 1);
   return name.data();
+}
+
+std::string command_line() {
+  constexpr size_t most = 4096;
+  std::array<char, most> text{};
+  const int file = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return {};
+  const ssize_t length = read(file, text.data(), text.size());
+  close(file);
+  std::string out(text.data(), length > 0 ? static_cast<size_t>(length) : 0);
+  if (out.ends_with('\0')) out.pop_back();
+  std::replace(out.begin(), out.end(), '\0', ' ');
+  return unprintable_part(out).empty() ? out : std::string();
 }
 
 namespace {

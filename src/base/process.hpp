@@ -13,6 +13,9 @@ namespace pillion::base {
 /// This machine's name, as its users know it.
 std::string host_name();
 
+/// The words with which this process was started, with blanks between them; "" if unknown.
+std::string command_line();
+
 /// Starts a shell command without waiting for it, in a session of its own and in `folder`. Throws
 /// ErrorCode::File if that cannot be done.
 void start_detached(const std::string& command, const std::string& folder);

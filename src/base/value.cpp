@@ -3,7 +3,9 @@
 #include "base/value.hpp"
 
 #include <algorithm>
+#include <cmath>
 
+#include "base/json.hpp"
 #include "base/text.hpp"
 
 namespace pillion::base {
@@ -113,6 +115,8 @@ const Value* Reader::find(const std::string& key) {
 const Value& Reader::require(const std::string& key) {
   const Value* value = find(key);
   if (value != nullptr) return *value;
+  if (const Value* empty = map_.find(key))
+    empty->fail_at_key(fmt::format("'{}' of {} is empty; give it a value", key, what_));
   std::vector<std::string> present;
   for (const auto& [name, entry] : map_.entries) present.push_back(name);
   const auto near = closest(key, present);
@@ -151,6 +155,19 @@ std::string to_flow(const Value& value) {
   if (value.is_list()) return "[" + join(parts) + "]";
   if (value.is_map()) return "{" + join(parts) + "}";
   return value.is_null() ? "null" : value.text;
+}
+
+std::string to_json(const Value& value) {
+  std::vector<std::string> parts;
+  for (const auto& [key, child] : value.entries)
+    parts.push_back(value.is_map() ? json_text(key) + ": " + to_json(child) : to_json(child));
+  if (value.is_list()) return "[" + join(parts) + "]";
+  if (value.is_map()) return "{" + join(parts) + "}";
+  if (value.is_null()) return "null";
+  const auto& text = value.text;
+  const auto number = parse_real(text);
+  const bool is_plain = text == "true" || text == "false" || (number && std::isfinite(*number));
+  return is_plain ? text : json_text(text);
 }
 
 }  // namespace pillion::base

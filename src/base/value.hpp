@@ -177,4 +177,8 @@ void mend_keys(Value& map, const std::string& what, const std::vector<std::strin
 /// A value as YAML text in flow style, for messages and products.
 std::string to_flow(const Value& value);
 
+/// The same as text that JSON and YAML read back: numbers, true and false as they are, and any
+/// other text in double quotes.
+std::string to_json(const Value& value);
+
 }  // namespace pillion::base

@@ -17,6 +17,9 @@ namespace pillion::base {
 
 namespace {
 
+constexpr const char* letters_of_names =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+
 class Converter {
  public:
   Converter(std::string file, const Parameters& parameters, Diagnostics* mistakes)
@@ -122,7 +125,7 @@ class Converter {
       while (end < text.size() &&
              (std::isalnum(static_cast<unsigned char>(text[end])) != 0 || text[end] == '_'))
         ++end;
-      const std::string given = value_of(text.substr(begin, end - begin), at);
+      const std::string given = value_of(text.substr(begin, end - begin), at, text);
       count_bytes(given.size(), at);
       out += given;
       if (braced && (end >= text.size() || text[end] != '}')) at.fail("'${' without '}'");
@@ -131,11 +134,11 @@ class Converter {
     return out;
   }
 
-  std::string value_of(const std::string& name, const Value& at) const {
-    if (mistakes_ == nullptr) return lookup(name, at);
+  std::string value_of(const std::string& name, const Value& at, const std::string& text) const {
+    if (mistakes_ == nullptr) return lookup(name, at, text);
     mistakes_->used_parameters.insert(name);
     try {
-      return lookup(name, at);
+      return lookup(name, at, text);
     } catch (const Error& mistake) {
       if (knows_defaults_) mistakes_->add(mistake);
       mistakes_->meaningless.insert(at.place());
@@ -143,16 +146,22 @@ class Converter {
     }
   }
 
-  const std::string& lookup(const std::string& name, const Value& at) const {
+  const std::string& lookup(const std::string& name, const Value& at,
+                            const std::string& text) const {
     if (name.empty())
       at.fail("a '$' without the name of a parameter after it; write '$$' for a dollar sign");
     const auto found = parameters_.find(name);
     if (found != parameters_.end()) return found->second;
     std::vector<std::string> known;
     for (const auto& [key, value] : parameters_) known.push_back(key);
+    // A quote without an end takes what follows for its text, up to the next one.
+    const bool has_keys = text.find(": ") != std::string::npos && text.size() > 60;
     at.fail(fmt::format(
-        "parameter '${}' has no value; give it under 'parameters:', with --set or in a call{}",
-        name, suggestion(name, known)));
+        "parameter '${}' has no value; give it under 'parameters:', with --set or in a call{}{}",
+        name, suggestion(name, known),
+        has_keys ? fmt::format("; or does the quote that begins the text '{}…' lack its end?",
+                               text.substr(0, 20))
+                 : ""));
   }
 
   std::shared_ptr<const std::string> file_;
@@ -162,6 +171,27 @@ class Converter {
   bool knows_defaults_ = true;
 };
 
+/// Signs that YAML takes otherwise than they look, in the lines up to one.
+std::string advice_on_signs(const std::string& text, int last) {
+  std::istringstream in(text);
+  std::string line;
+  for (int number = 0; number <= last && std::getline(in, line); ++number) {
+    if (line.find("\xc2\xa0") != std::string::npos)
+      return fmt::format("; line {} holds a no-break space: YAML wants blanks", number + 1);
+    const auto opened = line.find("${");
+    if (opened != std::string::npos &&
+        line.find_first_not_of(letters_of_names, opened + 2) != line.find('}', opened))
+      return fmt::format("; on line {}, '${{' has no '}}' after the name of a parameter",
+                         number + 1);
+    if (number + 1 < last) continue;  // quotes in titles far above are as they should be
+    for (const char* quote : {"“", "”", "„"})
+      if (line.find(quote) != std::string::npos)
+        return fmt::format("; line {} holds a typographic quote, which YAML takes for text",
+                           number + 1);
+  }
+  return {};
+}
+
 /// What the parser's messages mean to the author of a configuration.
 std::string advice_on(const std::string& text, const YAML::Exception& e) {
   std::istringstream in(text);
@@ -169,6 +199,7 @@ std::string advice_on(const std::string& text, const YAML::Exception& e) {
   for (int number = 0; number <= e.mark.line && std::getline(in, line); ++number)
     if (line.find('\t') < line.find_first_not_of(" \t"))
       return fmt::format("; line {} is indented with a tab: YAML wants blanks", number + 1);
+  if (const auto advice = advice_on_signs(text, e.mark.line); !advice.empty()) return advice;
   const std::string said = e.msg;
   if (said.find("illegal map value") != std::string::npos)
     return "; is a line before it indented otherwise, is a blank missing after its ':', or does a "

@@ -84,6 +84,8 @@ pillion_field described(pillion::simulation::Simulation& side, int32_t number) {
   out.is_partial = mesh.is_partial ? 1 : 0;
   out.centering = static_cast<pillion_centering>(pillion::model::centering_of(mesh, field));
   out.point_axes = static_cast<int32_t>(pillion::model::point_axes_of(mesh, field));
+  out.is_constant = field.is_constant ? 1 : 0;
+  out.units = field.units.c_str();
   return out;
 }
 

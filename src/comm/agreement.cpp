@@ -39,7 +39,7 @@ int32_t meet(const Communicator& comm, int32_t mark) {
 }
 
 // Made when the library is loaded, for later there may be no memory for it. Copies share it.
-const Error no_memory(ErrorCode::Stage, "out of memory");
+const Error no_memory(ErrorCode::Stage, base::out_of_memory);
 
 /// An error for what is none of ours, or that there is no memory for one.
 Error foreign(const char* what) {

@@ -50,6 +50,7 @@ inline constexpr int box_meeting = 37;    // and 38
 inline constexpr int state_records = 39;  // and 40
 inline constexpr int stage_records = 41;  // and 42
 inline constexpr int lost_sidecar_job = 43;
+inline constexpr int cell_meeting = 44;  // and 45
 
 }  // namespace tags
 

@@ -23,6 +23,11 @@ std::string in_turn(std::array<int, 3> bits) {
   return digits;
 }
 
+/// Readers want at least one bit, also where there is one sample.
+Bitmask with_a_bit(const std::string& digits) {
+  return Bitmask("V" + (digits.empty() ? "0" : digits));
+}
+
 }  // namespace
 
 Bitmask::Bitmask(const std::string& text) : text_(text) {
@@ -39,7 +44,7 @@ Bitmask::Bitmask(const std::string& text) : text_(text) {
 }
 
 Bitmask Bitmask::alternating(const Point& upper) {
-  return Bitmask("V" + in_turn({covering(upper[0]), covering(upper[1]), covering(upper[2])}));
+  return with_a_bit(in_turn({covering(upper[0]), covering(upper[1]), covering(upper[2])}));
 }
 
 Bitmask Bitmask::of_boxes(const Point& upper, const std::array<int, 3>& sides) {
@@ -48,7 +53,7 @@ Bitmask Bitmask::of_boxes(const Point& upper, const std::array<int, 3>& sides) {
     const int64_t side = int64_t{1} << sides[a];
     grid[a] = covering((upper[a] + side - 1) / side);
   }
-  return Bitmask("V" + in_turn(grid) + in_turn(sides));
+  return with_a_bit(in_turn(grid) + in_turn(sides));
 }
 
 int64_t Bitmask::z_address(const Point& point) const {

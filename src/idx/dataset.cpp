@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <locale>
 #include <pillion/idx/dataset.hpp>
 #include <sstream>
@@ -94,6 +96,38 @@ void Times::forget_from(int64_t step) {
   values.resize(std::min(values.size(), steps.size()));
 }
 
+std::string escaped_name(const std::string& name) {
+  std::string out;
+  for (const char c : name) {
+    const auto code = static_cast<unsigned char>(c);
+    const bool has_meaning = code <= ' ' || code == 0x7f || std::strchr("%+()#", c) != nullptr;
+    if (!has_meaning) {
+      out += c;
+      continue;
+    }
+    char text[4];
+    std::snprintf(text, sizeof text, "%%%02X", code);
+    out += text;
+  }
+  return out;
+}
+
+std::string unescaped_name(const std::string& word) {
+  std::string out;
+  for (size_t at = 0; at < word.size(); ++at) {
+    unsigned code = 0;
+    const char* digits = word.data() + at + 1;
+    if (word[at] == '%' && at + 2 < word.size() &&
+        std::from_chars(digits, digits + 2, code, 16).ptr == digits + 2) {
+      out += static_cast<char>(code);
+      at += 2;
+    } else {
+      out += word[at];
+    }
+  }
+  return out;
+}
+
 std::string Dataset::text() const {
   std::ostringstream out;
   out.imbue(std::locale::classic());  // a program may have given streams another
@@ -105,7 +139,7 @@ std::string Dataset::text() const {
   out << "\n(fields)\n";
   for (size_t f = 0; f < fields.size(); ++f) {
     const auto& field = fields[f];
-    out << (f > 0 ? "+ " : "") << field.name << " " << idx::name_of(field.type);
+    out << (f > 0 ? "+ " : "") << escaped_name(field.name) << " " << idx::name_of(field.type);
     if (field.components > 1) out << "[" << field.components << "]";
     out << " default_layout(hzorder) default_compression(" << codec_name(field)
         << ") default_value(" << field.fill << ")\n";

@@ -14,6 +14,12 @@ namespace pillion::idx {
 
 std::string codec_name(const Field& field);
 
+// A name is one word of the list of fields, in which blanks, parentheses, plus signs and lines that
+// begin with # have a meaning. These are written as %XX, with their code in hexadecimal digits.
+
+std::string escaped_name(const std::string& name);
+std::string unescaped_name(const std::string& word);
+
 /// Sets what the name says; false if it makes no sense.
 bool read_codec(const std::string& name, Field& field);
 

@@ -157,6 +157,7 @@ void read_fields(const Values& in, Dataset& out) {
     std::string type;
     Field field;
     if (!(words >> field.name)) continue;
+    field.name = unescaped_name(field.name);
     if (!(words >> type)) in.fail("field '" + field.name + "' has no type");
     read_type(in, type, field);
     const auto codec = option(entry, "default_compression");

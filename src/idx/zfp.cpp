@@ -75,16 +75,23 @@ struct Coder {
 };
 
 /// zfp computes with bits beyond those of the type, but keeps no tolerance below the rounding of
-/// the largest value; and what is not finite makes it lose its neighbours.
+/// the largest value; and what is not finite makes it lose its neighbours. It turns four samples
+/// along each axis into integers, multiples of a part of the largest. Where that part is below the
+/// normal numbers, all of them are lost, which takes a tolerance that allows it.
 template <class Real>
 bool bears_loss(double tolerance, std::span<const std::byte> samples) {
+  using Limits = std::numeric_limits<Real>;
   const auto* values = reinterpret_cast<const Real*>(samples.data());
-  Real most = 0;
+  Real most = 0, least = Limits::max();
   for (size_t i = 0; i < samples.size() / sizeof(Real); ++i) {
-    if (!std::isfinite(values[i])) return false;
-    most = std::max(most, std::abs(values[i]));
+    const Real size = std::abs(values[i]);
+    if (!std::isfinite(size)) return false;
+    most = std::max(most, size);
+    if (size > 0) least = std::min(least, size);
   }
-  return tolerance == 0 || tolerance >= double{most} * std::numeric_limits<Real>::epsilon();
+  const double lost = std::ldexp(double{Limits::min()}, 8 * sizeof(Real));
+  if (tolerance == 0) return double{least} >= lost;
+  return tolerance >= std::max(lost, double{most} * Limits::epsilon());
 }
 
 bool bears_loss(const Field& field, std::span<const std::byte> samples) {

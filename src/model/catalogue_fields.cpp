@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "model/catalogue.hpp"
 #include "model/geometry.hpp"
+#include "model/names.hpp"
 
 namespace pillion::model {
 
@@ -148,6 +149,7 @@ void read_each(const Value* map, const char* what, base::Diagnostics* mistakes, 
 
 void Catalogue::read_field(const std::string& name, const Value& value,
                            base::Diagnostics* mistakes) {
+  check_name(name, "a field", value);
   Field field{.name = name, .mesh = {}, .units = {}};
   Reader reader(value, "field '" + name + "'");
   const bool is_of_mesh = std::any_of(meshes_.begin(), meshes_.end(), [&](const Mesh& mesh) {

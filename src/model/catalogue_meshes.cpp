@@ -2,10 +2,12 @@
 // Reading meshes from YAML, and checking the fields and meshes that they name, with every mistake
 // pointed at. box_meshes.cpp reads what meshes of boxes alone have.
 #include <algorithm>
+#include <map>
 
 #include "base/text.hpp"
 #include "model/catalogue.hpp"
 #include "model/geometry.hpp"
+#include "model/names.hpp"
 
 namespace pillion::model {
 
@@ -22,7 +24,20 @@ MeshKind read_kind(const Value& value) {
     if (text == name_of(kind)) return kind;
     names.emplace_back(name_of(kind));
   }
-  value.fail(fmt::format("unknown kind of mesh '{}'{}", text, base::suggestion(text, names)));
+  static const std::map<std::string, std::string> elsewhere = {
+      {"structured", "'uniform', 'rectilinear' or 'curvilinear'"},
+      {"regular", "'uniform'"},
+      {"cartesian", "'uniform'"},
+      {"image", "'uniform'"},
+      {"amr", "'uniform' with `levels`"},
+      {"points", "'particles'"},
+      {"hexahedral", "'unstructured', or 'spectral' for elements of high order"},
+      {"tetrahedral", "'unstructured'"}};
+  const auto known = elsewhere.find(text);
+  value.fail(fmt::format("unknown kind of mesh '{}'{}", text,
+                         known != elsewhere.end()
+                             ? fmt::format("; it is called {} here", known->second)
+                             : base::suggestion(text, names)));
 }
 
 int read_dimensions(const Value& value, const Mesh& mesh) {
@@ -47,6 +62,7 @@ void read_patches(const Value& patches, Mesh& mesh) {
     patches.fail(fmt::format("patches must be a list of names, found {}", base::to_flow(patches)));
   for (const auto& [key, entry] : patches.entries) {
     const std::string& name = entry.as_text();
+    check_name(name, "a patch", entry);
     if (std::find(mesh.patches.begin(), mesh.patches.end(), name) != mesh.patches.end())
       entry.fail(fmt::format("patch '{}' is listed twice", name));
     mesh.patches.push_back(name);
@@ -64,6 +80,7 @@ int read_order(const Value& value) {
 }
 
 void read_point_set(const std::string& name, const Value& value, Mesh& mesh) {
+  check_name(name, "a point set", value);
   PointSet set{.name = name};
   Reader reader(value, "point set '" + name + "'");
   const Value& points = reader.require("points");
@@ -188,6 +205,7 @@ void Catalogue::check_parents(base::Diagnostics* mistakes) const {
 // Which keys are allowed is up to the kind.
 void Catalogue::read_mesh(const std::string& name, const Value& value,
                           base::Diagnostics* mistakes) {
+  check_name(name, "a mesh", value);
   Mesh mesh{.name = name, .units = {}};
   Reader reader(value, "mesh '" + name + "'");
   bool is_good = attempt(mistakes, [&] { mesh.kind = read_kind(reader.require("kind")); });

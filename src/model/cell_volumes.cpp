@@ -54,10 +54,20 @@ std::string fault_of_cells(const Mesh& mesh, const Topology& cells, const Array&
     const auto* shape = stage::shape_of(cells.types[c]);
     const auto* type = find_cell_type(cells.types[c]);
     whole += type != nullptr && type->dimensions == mesh.axes ? 1 : 0;
-    if (mesh.axes < 3 || shape == nullptr || shape->dimensions < 3 || shape->either_way) continue;
+    if (shape == nullptr && type != nullptr)
+      return fmt::format(
+          "cell {} is a {} of {} points, of a higher order than quadratic cells. Share elements of "
+          "higher order on quadrilaterals and hexahedra as a mesh of kind: spectral, and other "
+          "cells with the points of quadratic ones",
+          c, type->name, cells.offsets[c + 1] - cells.offsets[c]);
+    if (shape == nullptr) continue;
     places.clear();
     for (int64_t p = cells.offsets[c]; p < cells.offsets[c + 1]; ++p)
       places.push_back(place_at(points, cells.points[static_cast<size_t>(p)] * points.strides[0]));
+    if (const auto place = stage::misplaced_point(*shape, places))
+      return fmt::format("cell {} is a {}{}; list its points in the order of VTK's type {}", c,
+                         shape->name, place->sentence(), shape->type);
+    if (mesh.axes < 3 || shape->dimensions < 3 || shape->either_way) continue;
     const auto found = stage::measure(*shape, places);
     if (stage::is_inverted(found, places))
       return inverted(fmt::format("{}", c), shape->name, found.size,

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "base/text.hpp"
+#include "model/names.hpp"
 
 namespace pillion::model {
 
@@ -121,52 +122,6 @@ void read_stages(const Value& list, Sides sides, AnalysisSpec& analysis,
     });
 }
 
-/// Bytes of the printable character of UTF-8 that begins there; 0 if there is none.
-size_t printable_at(const std::string& text, size_t at) {
-  const auto byte = [&](size_t n) {
-    return at + n < text.size() ? static_cast<unsigned char>(text[at + n]) : 0U;
-  };
-  const unsigned first = byte(0);
-  if (first < 0x80) return first >= 0x20 && first != 0x7f ? 1 : 0;
-  const size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 0;
-  for (size_t n = 1; n < size; ++n)
-    if ((byte(n) & 0xc0U) != 0x80U) return 0;
-  const bool is_control = first == 0xc2 && byte(1) < 0xa0;  // U+0080 to U+009F
-  return first > 0xf4 || is_control ? 0 : size;
-}
-
-bool is_printable(const std::string& text) {
-  for (size_t at = 0; at < text.size();) {
-    const size_t size = printable_at(text, at);
-    if (size == 0) return false;
-    at += size;
-  }
-  return true;
-}
-
-/// For messages: on one line, and not longer than a line.
-std::string shown(const std::string& name) {
-  constexpr size_t most = 60;
-  std::string out;
-  for (size_t at = 0; at < name.size();) {
-    if (out.size() >= most) return out + "…";
-    const size_t size = printable_at(name, at);
-    out += size > 0 ? name.substr(at, size)
-                    : fmt::format("\\x{:02x}", static_cast<unsigned char>(name[at]));
-    at += std::max<size_t>(size, 1);
-  }
-  return out;
-}
-
-/// Whether a run or a program of Pillion writes a file of that name beside the analyses' folders.
-bool is_reserved(const std::string& name) {
-  for (const std::string stem : {"report", "progress"})
-    if (name == stem + ".json" || (name.starts_with(stem + "-") && name.ends_with(".json")))
-      return true;
-  return name == "timeline" || name == "report.html" ||
-         name == "manifest.yaml";  // the latter in saved states
-}
-
 int64_t read_products_every(const Value& value) {
   const int64_t products_every = value.as_integer();
   if (products_every < 0)
@@ -175,6 +130,14 @@ int64_t read_products_every(const Value& value) {
                     "cannot be {}",
                     products_every));
   return products_every;
+}
+
+int64_t read_disable_after(const Value& value) {
+  const int64_t disable_after = value.as_integer();
+  if (disable_after < 1)
+    value.fail(fmt::format("'disable_after' counts failures in a row, from 1 on; it cannot be {}",
+                           disable_after));
+  return disable_after;
 }
 
 AnalysisSpec read_analysis(const std::string& name, const Value& value, Sides sides,
@@ -194,11 +157,22 @@ AnalysisSpec read_analysis(const std::string& name, const Value& value, Sides si
     if (const Value* every = reader.find("every")) analysis.every = read_schedule(*every);
   });
   read([&] {
-    if (const Value* when = reader.find("when")) analysis.when.emplace(*when, catalogue);
+    const Value* when = reader.find("when");
+    if (when == nullptr) return;
+    analysis.when.emplace(*when, catalogue);
+    if (!analysis.when->compares())
+      when->fail(
+          fmt::format("the condition '{}' compares nothing, so it would hold at every step or at "
+                      "none; compare with a number, as in 'max(u) > 0.5'",
+                      when->text));
   });
   read([&] {
     if (const Value* products = reader.find("products_every"))
       analysis.products_every = read_products_every(*products);
+  });
+  read([&] {
+    if (const Value* failures = reader.find("disable_after"))
+      analysis.disable_after = read_disable_after(*failures);
   });
   const Value* stages = nullptr;
   read([&] { stages = &reader.require("stages"); });
@@ -249,16 +223,6 @@ std::string run_named_after(const std::string& output) {
   std::replace_if(name.begin(), name.end(), std::not_fn(may_name_run), '_');
   if (!may_begin_run(name[0])) name[0] = '_';
   return name;
-}
-
-std::string read_path(const Value& value) {
-  const std::string& path = value.as_text();
-  if (!is_printable(path))
-    value.fail(
-        fmt::format("'{}' cannot be a path, for it holds characters that cannot be printed; "
-                    "leave these out",
-                    shown(path)));
-  return path;
 }
 
 IfExists read_if_exists(const Value& value) {
@@ -371,17 +335,6 @@ const Value* read_all_but_analyses(const Value& root, Configuration& configurati
 }
 
 }  // namespace
-
-std::string fault_of_analysis_name(const std::string& name) {
-  constexpr size_t most = 200;  // file systems allow 255 bytes, and some names become longer
-  if (name.empty() || name[0] == '.' || name.find('/') != std::string::npos)
-    return "leave out any '/' and a '.' at its beginning";
-  if (!is_printable(name)) return "leave out characters that cannot be printed";
-  if (name.size() > most)
-    return fmt::format("its {} bytes are too many; use {} at most", name.size(), most);
-  if (is_reserved(name)) return "a run writes a file of that name there; choose another";
-  return {};
-}
 
 Configuration read_configuration(const std::string& text, const std::string& file,
                                  const base::Parameters& parameters,

@@ -37,6 +37,7 @@ struct AnalysisSpec {
   Schedule every;
   std::optional<Expression> when;
   int64_t products_every = 10;  ///< publications between writings of cumulative products
+  int64_t disable_after = 3;    ///< failures in a row
   std::vector<StageSpec> stages;
   base::Value place;          ///< for messages
   bool is_whole = true;       ///< false if there are stages that could not be read
@@ -66,9 +67,6 @@ struct Configuration {
   // Attached jobs add to a deque while references to what is in it stay good.
   std::deque<AnalysisSpec> analyses;
 };
-
-/// Why a text cannot name an analysis, whose products go to a folder of that name; "" if it can.
-std::string fault_of_analysis_name(const std::string& name);
 
 /// Reads a configuration. `catalogue_text` is what the program offers of its own accord (YAML with
 /// `meshes:` and `fields:`, may be empty). `sidecars_wanted` are sidecar ranks that the launch

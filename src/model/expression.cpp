@@ -67,7 +67,8 @@ class Parser {
   NodePtr parse() {
     NodePtr node = disjunction();
     skip();
-    if (at_ != text_.size()) fail(fmt::format("'{}' is left over", text_.substr(at_)));
+    if (at_ != text_.size())
+      fail(fmt::format("'{}' is left over{}", text_.substr(at_), hint(text_.substr(at_))));
     return node;
   }
 
@@ -89,6 +90,22 @@ class Parser {
     int& depth_;
   };
 
+  /// Why a rest cannot be read, where people write it often.
+  static std::string hint(const std::string& rest) {
+    static const std::vector<std::pair<std::string, std::string>> hints = {
+        {"=>", "write '>='"},
+        {"=<", "write '<='"},
+        {"=", "'==' compares"},
+        {"≥", "write '>='"},
+        {"≤", "write '<='"},
+        {"≠", "write '!='"},
+        {"\xc2\xa0", "it begins with a no-break space; write a blank"},
+        {"<", "join two comparisons with 'and'"},
+        {">", "join two comparisons with 'and'"}};
+    for (const auto& [begin, text] : hints)
+      if (rest.starts_with(begin)) return "; " + text;
+    return {};
+  }
   [[noreturn]] void fail(const std::string& why) const {
     place_.fail(fmt::format("cannot read the condition '{}': {}", text_, why));
   }
@@ -125,6 +142,25 @@ class Parser {
            (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '_'))
       ++at_;
     return text_.substr(begin, at_ - begin);
+  }
+
+  /// The name of a field: a word, in which letters of any script count, or any text in quotes.
+  std::string field_name() {
+    skip();
+    const char quote = at_ < text_.size() ? text_[at_] : ' ';
+    if (quote == '"' || quote == '\'') {
+      const size_t begin = at_ + 1, end = text_.find(quote, begin);
+      if (end == std::string::npos) fail(fmt::format("the quote {} has no end", quote));
+      at_ = end + 1;
+      return text_.substr(begin, end - begin);
+    }
+    const size_t begin = at_;
+    while (at_ < text_.size() && is_of_word(text_[at_])) ++at_;
+    return text_.substr(begin, at_ - begin);
+  }
+  static bool is_of_word(char c) {
+    const auto code = static_cast<unsigned char>(c);
+    return std::isalnum(code) != 0 || c == '_' || code >= 0x80;
   }
 
   NodePtr disjunction() {
@@ -198,7 +234,9 @@ class Parser {
   NodePtr name() {
     const std::string token = word();
     if (token.empty())
-      fail(at_ == text_.size() ? "it ends too early" : "unexpected '" + text_.substr(at_, 1) + "'");
+      fail(at_ == text_.size()
+               ? "it ends too early"
+               : fmt::format("unexpected '{}'{}", text_.substr(at_), hint(text_.substr(at_))));
     if (token == "step") return make(Operation::Step);
     if (token == "time") return make(Operation::Time);
     if (const auto scalar = catalogue_.find_scalar(token)) {
@@ -248,7 +286,10 @@ class Parser {
     return {field.name, static_cast<int32_t>(*index)};
   }
   const Field& read_field() {
-    const std::string token = word();
+    const std::string token = field_name();
+    if (token.empty())
+      fail(fmt::format("expected a field {}; put quotes around a name with blanks or signs in it",
+                       at_ == text_.size() ? "at the end" : "before '" + text_.substr(at_) + "'"));
     const Field* field = catalogue_.find_field(token);
     if (field == nullptr)
       fail(fmt::format("unknown field '{}'{}", token,
@@ -259,11 +300,6 @@ class Parser {
           fmt::format("field '{}' is on mesh '{}' with {} levels, where cells that finer boxes "
                       "cover would count too; use a scalar that the program sets",
                       token, mesh.name, mesh.levels()));
-    if (!mesh.mask.empty() || !mesh.weight.empty())
-      fail(fmt::format(
-          "field '{}' is on mesh '{}' with a {}, where conditions would count all cells "
-          "equally; use a scalar that the program sets",
-          token, mesh.name, mesh.mask.empty() ? "weight" : "mask"));
     return *field;
   }
 
@@ -277,6 +313,11 @@ class Parser {
   int operations_ = 0;
 };
 
+/// Nothing has no least and no greatest value.
+double extreme(const Moments& of, double value) {
+  return of.minimum <= of.maximum ? value : std::numeric_limits<double>::quiet_NaN();
+}
+
 double evaluate(const Node& node, const StepValues& values) {
   const auto left = [&] { return evaluate(*node.left, values); };
   const auto right = [&] { return evaluate(*node.right, values); };
@@ -288,10 +329,10 @@ double evaluate(const Node& node, const StepValues& values) {
     case Operation::Scalar: return values.scalars[node.quantity];
     case Operation::Count: return moments().count;
     case Operation::Sum: return moments().sum;
-    case Operation::Mean: return moments().sum / moments().count;
-    case Operation::Rms: return std::sqrt(moments().sum_of_squares / moments().count);
-    case Operation::Min: return moments().minimum;
-    case Operation::Max: return moments().maximum;
+    case Operation::Mean: return moments().weighted_sum / moments().weight;
+    case Operation::Rms: return std::sqrt(moments().weighted_squares / moments().weight);
+    case Operation::Min: return extreme(moments(), moments().minimum);
+    case Operation::Max: return extreme(moments(), moments().maximum);
     case Operation::Negate: return -left();
     case Operation::Not: return left() == 0 ? 1 : 0;
     case Operation::Add: return left() + right();
@@ -310,12 +351,30 @@ double evaluate(const Node& node, const StepValues& values) {
   return 0;
 }
 
+bool compares(const Node& node) {
+  switch (node.operation) {
+    case Operation::Not: return compares(*node.left);
+    case Operation::And:
+    case Operation::Or: return compares(*node.left) && compares(*node.right);
+    case Operation::Scalar:
+    case Operation::Less:
+    case Operation::Greater:
+    case Operation::LessEqual:
+    case Operation::GreaterEqual:
+    case Operation::Equal:
+    case Operation::NotEqual: return true;
+    default: return false;
+  }
+}
+
 }  // namespace
 
 Expression::Expression(const base::Value& place, const Catalogue& catalogue)
     : text_(place.as_text()) {
   root_ = Parser(place, catalogue, quantities_, scalars_).parse();
 }
+
+bool Expression::compares() const { return model::compares(*root_); }
 
 bool Expression::holds(const StepValues& values) const {
   const double value = evaluate(*root_, values);

@@ -24,11 +24,14 @@ struct Quantity {
   friend bool operator==(const Quantity&, const Quantity&) = default;
 };
 
-/// What is known of a quantity after a reduction.
+/// What is known of a quantity after a reduction: of values that count and are finite, but for the
+/// extremes, which may be infinite. Weights are those of the stages, volumes as a rule.
 struct Moments {
   double count = 0;
   double sum = 0;
-  double sum_of_squares = 0;
+  double weight = 0;
+  double weighted_sum = 0;
+  double weighted_squares = 0;
   double minimum = std::numeric_limits<double>::infinity();
   double maximum = -std::numeric_limits<double>::infinity();
 };
@@ -53,6 +56,9 @@ class Expression {
   [[nodiscard]] const std::set<size_t>& scalars() const { return scalars_; }
   [[nodiscard]] const std::string& text() const { return text_; }
 
+  /// Whether each of its parts is a comparison, or a scalar, which may be a flag. Anything else is
+  /// a number, which would hold at every step or at none.
+  [[nodiscard]] bool compares() const;
   /// Whether the condition holds. A comparison with a value that is not a number is false.
   [[nodiscard]] bool holds(const StepValues& values) const;
 

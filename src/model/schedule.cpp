@@ -2,7 +2,9 @@
 // The arithmetic of schedules.
 #include "model/schedule.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/text.hpp"
 
@@ -11,7 +13,25 @@ namespace {
 
 // Relative to the interval: how far before a multiple a time still counts as on it. Times are sums
 // of many small steps, so they miss multiples by round-off.
-constexpr double slack = 1e-6;
+constexpr double slack_of_interval = 1e-6;
+// The same relative to a time of a program that counts in single precision, and the most that it
+// may be of the interval, where such times are as far apart as multiples.
+constexpr double slack_of_single = 1.0 / (1 << 22), most_slack = 0.25;
+
+double slack_in_single(const Schedule& schedule, double time) {
+  const double of_time = slack_of_single * std::abs(time) / schedule.interval;
+  return std::clamp(of_time, slack_of_interval, most_slack);
+}
+
+bool is_single(double time) {
+  constexpr double most = std::numeric_limits<float>::max();
+  return std::abs(time) < most && static_cast<double>(static_cast<float>(time)) == time;
+}
+
+/// Of a time, relative to the interval.
+double slack(const Schedule& schedule, double time) {
+  return is_single(time) ? slack_in_single(schedule, time) : slack_of_interval;
+}
 
 int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
@@ -23,6 +43,8 @@ std::string Schedule::text() const {
 
 Schedule read_schedule(const base::Value& value) {
   const std::string& text = value.as_text();
+  if (text.find("\xc2\xa0") != std::string::npos)
+    value.fail(fmt::format("'{}' holds a no-break space; write a blank", text));
   const auto blank = text.find_first_of(" \t");
   const auto number = std::string_view(text).substr(0, blank);
   const auto unit = blank == std::string::npos ? std::string_view("steps")
@@ -48,14 +70,14 @@ Schedule read_schedule(const base::Value& value) {
 }
 
 int64_t multiple_reached(const Schedule& schedule, double time) {
-  return static_cast<int64_t>(std::floor(time / schedule.interval + slack));
+  return static_cast<int64_t>(std::floor(time / schedule.interval + slack(schedule, time)));
 }
 
 bool is_due(const Schedule& schedule, const Reached& reached, int64_t step, double time) {
   if (!schedule.in_time()) return step % schedule.steps == 0;
   const int64_t now = multiple_reached(schedule, time);
   if (reached) return now > *reached;
-  return time <= (static_cast<double>(now) + slack) * schedule.interval;
+  return time <= (static_cast<double>(now) + slack(schedule, time)) * schedule.interval;
 }
 
 Reached advance(const Schedule& schedule, const Reached& reached, double time) {
@@ -67,8 +89,11 @@ Reached advance(const Schedule& schedule, const Reached& reached, double time) {
 Horizon horizon(const Schedule& schedule, const Reached& reached, int64_t step) {
   Horizon next;
   if (!schedule.in_time()) next.step = (floor_div(step, schedule.steps) + 1) * schedule.steps;
-  else if (reached) next.time = (static_cast<double>(*reached + 1) - 2 * slack) * schedule.interval;
-  else next.time = -std::numeric_limits<double>::infinity();
+  else if (reached) {
+    const auto multiple = static_cast<double>(*reached + 1);
+    const double most = slack_in_single(schedule, multiple * schedule.interval);
+    next.time = (multiple - 2 * most) * schedule.interval;
+  } else next.time = -std::numeric_limits<double>::infinity();
   return next;
 }
 

@@ -3,6 +3,7 @@
 #include "model/sidecars.hpp"
 
 #include "base/text.hpp"
+#include "model/names.hpp"
 
 namespace pillion::model {
 
@@ -135,7 +136,7 @@ void read_spill(Reader& reader, SidecarSpec& spec) {
                     "one or leave out the other",
                     name_of(spec.when_full)));
   Reader inner(*spill, "'spill'");
-  if (const Value* folder = inner.find("folder")) spec.spill_folder = folder->as_text();
+  if (const Value* folder = inner.find("folder")) spec.spill_folder = read_path(*folder);
   if (const Value* limit = inner.find("limit")) {
     spec.spill_limit = limit->as_bytes();
     if (spec.spill_limit == 0)
@@ -174,7 +175,15 @@ SidecarSpec read_sidecars(const Value& value, base::Diagnostics* mistakes) {
   });
   read([&] { read_counts(reader, spec); });
   read([&] {
-    if (const Value* memory = reader.find("memory")) spec.memory = memory->as_bytes();
+    const Value* memory = reader.find("memory");
+    if (memory == nullptr) return;
+    spec.memory = memory->as_bytes();
+    constexpr int64_t least = 100;  // bytes: less is not even a step's header
+    if (spec.memory >= least) return;
+    memory->fail(fmt::format(
+        "'memory: {}' is {} bytes, which leaves no room for a publication; give a size such as "
+        "'{} MiB', or leave it out",
+        memory->text, spec.memory, spec.memory > 0 ? spec.memory : 256));
   });
   read([&] {
     const Value* receive = reader.find("receive");

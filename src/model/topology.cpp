@@ -15,7 +15,7 @@ namespace pillion::model {
 namespace {
 
 // vtkCellType.h. Quadratic and Lagrange cells have curved faces; Lagrange cells of any order have
-// any number of points.
+// any number of points. Up to order 2 these get the numbers of other types when they are shared.
 constexpr std::array<CellType, 37> cell_types{{
     {1, "vertex", 0, 1, 1},
     {2, "poly vertex", 0, 0, 1},
@@ -88,6 +88,21 @@ class Arrays {
 
 }  // namespace
 
+uint8_t plain_type(uint8_t vtk, int64_t points) {
+  struct Same {
+    uint8_t lagrange;
+    int64_t points;
+    uint8_t plain;
+  };
+  // Both have the same points in the same order.
+  constexpr Same all[] = {{68, 2, 3},   {68, 3, 21}, {69, 3, 5},  {69, 6, 22},  {69, 7, 34},
+                          {70, 4, 9},   {70, 9, 28}, {71, 4, 10}, {71, 10, 24}, {72, 8, 12},
+                          {72, 27, 29}, {73, 6, 13}, {73, 18, 32}};
+  for (const auto& same : all)
+    if (same.lagrange == vtk && same.points == points) return same.plain;
+  return vtk;
+}
+
 const CellType* find_cell_type(int vtk) {
   const auto at = std::find_if(cell_types.begin(), cell_types.end(),
                                [&](const CellType& type) { return type.vtk == vtk; });
@@ -141,6 +156,13 @@ std::string fault_of_offsets(std::span<const int64_t> offsets, size_t end, const
   return {};
 }
 
+std::string fault_of_point(const char* of, size_t number, int64_t point, int64_t points) {
+  if (points == unknown_count)
+    return fmt::format("{} {} has point {}; points are counted from 0", of, number, point);
+  return fmt::format("{} {} has point {}, but the block has {} points, counted from 0", of, number,
+                     point, points);
+}
+
 std::string fault_of_cell(const Topology& topology, size_t c, int64_t points, int dimensions) {
   const int vtk = topology.types[c];
   const auto* type = find_cell_type(vtk);
@@ -155,9 +177,7 @@ std::string fault_of_cell(const Topology& topology, size_t c, int64_t points, in
                        type->points != 0 ? type->points : type->least, count);
   for (int64_t i = topology.offsets[c]; i < topology.offsets[c + 1]; ++i) {
     const int64_t point = topology.points[static_cast<size_t>(i)];
-    if (point < 0 || point >= points)
-      return fmt::format("cell {} has point {}, but the block has {} points, counted from 0", c,
-                         point, points);
+    if (point < 0 || point >= points) return fault_of_point("cell", c, point, points);
   }
   if (vtk != polyhedron_type) return {};
   const int64_t faces = topology.polyhedron_offsets.empty()
@@ -184,9 +204,7 @@ std::string fault_of_faces(const Topology& topology, int64_t points) {
                          topology.face_offsets[f + 1] - topology.face_offsets[f]);
     for (int64_t i = topology.face_offsets[f]; i < topology.face_offsets[f + 1]; ++i) {
       const int64_t point = topology.face_points[static_cast<size_t>(i)];
-      if (point < 0 || point >= points)
-        return fmt::format("face {} has point {}, but the block has {} points, counted from 0", f,
-                           point, points);
+      if (point < 0 || point >= points) return fault_of_point("face", f, point, points);
     }
   }
   for (size_t i = 0; i < topology.polyhedron_faces.size(); ++i)
@@ -381,6 +399,10 @@ base::Bytes to_bytes(const pillion_cells& cells, std::span<const int64_t> point_
   const auto types = writer.add<uint8_t>(count);
   if (cells.types != nullptr) std::copy_n(cells.types, count, types.begin());
   else std::fill(types.begin(), types.end(), static_cast<uint8_t>(cells.type));
+  for (int64_t c = 0; c < count && each == 0; ++c) {
+    auto& type = types[static_cast<size_t>(c)];
+    type = plain_type(type, offsets[c + 1] - offsets[c]);
+  }
   if (cells.flags != nullptr) writer.copy(cells.flags, count);
   std::memcpy(out.data(), &sizes, sizeof sizes);
   const auto topology = read_topology(out);

@@ -6,6 +6,7 @@
 #include <pillion/types.h>
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,6 +27,9 @@ struct CellType {
 
 /// Nothing if Pillion does not know it.
 const CellType* find_cell_type(int vtk);
+/// The type of VTK's linear or quadratic cells that a Lagrange cell with that number of points is;
+/// any other type as it is.
+uint8_t plain_type(uint8_t vtk, int64_t points);
 constexpr int polyhedron_type = 42;
 
 /// Views of the arrays, which pillion_connectivity in pillion/stage.h explains. An array that the
@@ -65,6 +69,9 @@ base::Bytes to_bytes(const CellLists& cells);
 /// The bytes, aligned to 8, as views. Throws ErrorCode::Internal if the sizes contradict the number
 /// of bytes; what is in the arrays is not looked at.
 Topology read_topology(std::span<const std::byte> bytes);
+
+/// Of points that the program has not shared yet.
+constexpr int64_t unknown_count = std::numeric_limits<int64_t>::max();
 
 /// What is wrong with cells that should have `dimensions`, or less in a mesh of several, and
 /// `points` points; "" if nothing is. Names the first cell, as the block counts it, and the value.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <tuple>
 
 #include "base/text.hpp"
@@ -56,6 +57,26 @@ bool may_come_true(const model::AnalysisSpec& analysis) {
   for (int64_t n = 0; n < tries; ++n)
     if (when.holds({{}, n * analysis.every.steps, 0, {}})) return true;
   return false;
+}
+
+/// Positions in other units than their mesh: lengths would be labelled with those of the mesh.
+void units_of_positions(const DryRun& forecast, const Value& root, std::vector<std::string>& out) {
+  const auto& catalogue = forecast.configuration->catalogue;
+  const Value* fields = root.find("fields");
+  for (const auto& name : catalogue.field_names()) {
+    const auto& field = catalogue.field(name);
+    const auto& mesh = catalogue.mesh(field.mesh);
+    const bool is_place =
+        name == mesh.coordinates || (mesh.kind == model::MeshKind::Particles && name == "position");
+    if (!is_place || field.units.empty() || mesh.units.empty() || field.units == mesh.units)
+      continue;
+    const std::string sentence = fmt::format(
+        "field '{}' is in {}, and its mesh '{}' in {}; distances have the units of the mesh, so "
+        "give both the same",
+        name, field.units, mesh.name, mesh.units);
+    const Value* place = fields == nullptr ? nullptr : fields->find(name);
+    out.push_back(place == nullptr ? sentence : at_key(*place, sentence));
+  }
 }
 
 void never_due(const DryRun& forecast, std::vector<std::string>& out) {
@@ -120,6 +141,7 @@ void sizes_of_meshes(const DryRun& forecast, std::vector<std::string>& out) {
 std::vector<std::string> lint(const DryRun& forecast, const Value& root) {
   std::vector<std::string> out;
   unused_fields(forecast, root, out);
+  units_of_positions(forecast, root, out);
   never_due(forecast, out);
   idle_sidecars(forecast, root, out);
   no_choice(forecast, out);
@@ -200,15 +222,51 @@ void check_stage(const model::StageSpec& spec, bool knows_all_fields, model::Cat
   }
 }
 
+/// Where fields are made: "'magnitude' on line 29 of analysis 'a'", by name.
+using Makers = std::map<std::string, std::string>;
+
+void note_makers(const model::Catalogue& before, const model::Catalogue& after,
+                 const model::StageSpec& spec, const std::string& analysis, Makers& makers) {
+  for (const auto& name : after.field_names())
+    if (before.find_field(name) == nullptr)
+      makers.try_emplace(name, fmt::format("stage '{}' on line {} of analysis '{}'", spec.name,
+                                           spec.parameters.key_line, analysis));
+}
+
 /// Stages one by one; where one cannot be made, the fields that it would make are not known.
-void check_stages(const model::Configuration& configuration, Diagnostics& mistakes) {
+Makers check_stages(const model::Configuration& configuration, Diagnostics& mistakes) {
+  Makers makers;
   for (const auto& analysis : configuration.analyses) {
     auto catalogue = configuration.catalogue;
     bool knows_all_fields = analysis.is_whole;
     std::vector<stagehost::DeclaredProduct> products;
-    for (const auto& spec : analysis.stages)
+    for (const auto& spec : analysis.stages) {
+      const auto before = catalogue;
       knows_all_fields &= base::attempt(
           &mistakes, [&] { check_stage(spec, knows_all_fields, catalogue, products, mistakes); });
+      note_makers(before, catalogue, spec, analysis.name, makers);
+    }
+  }
+  return makers;
+}
+
+/// A field that is not known where it is used, and made elsewhere in the file.
+void name_makers(const Makers& makers, Diagnostics& mistakes) {
+  for (auto& mistake : mistakes.found) {
+    const std::string text = mistake.what();
+    for (const auto& [field, maker] : makers) {
+      const std::string unknown = fmt::format("unknown field '{}'", field);
+      const auto at = text.find(unknown);
+      if (at == std::string::npos) continue;
+      const bool in_condition = text.find("cannot read the condition") != std::string::npos;
+      mistake =
+          Error(mistake.code(),
+                fmt::format("{}field '{}' is not known here: {} makes it; {}", text.substr(0, at),
+                            field, maker,
+                            in_condition ? "conditions see fields of the program alone"
+                                         : "put that stage into this analysis, before this one"));
+      break;
+    }
   }
 }
 
@@ -250,11 +308,25 @@ void check_surroundings(const CheckRequest& question, const Value& root, CheckRe
   });
 }
 
+/// Those of the file's own that it gives a value and never names.
+std::vector<std::string> unused_parameters(const Value& root, const Diagnostics& mistakes) {
+  std::vector<std::string> out;
+  if (const Value* own = root.find("parameters"))
+    for (const auto& entry : own->entries)
+      if (!mistakes.used_parameters.contains(entry.first)) out.push_back(entry.first);
+  return out;
+}
+
 void check_parameters(const CheckRequest& question, const Value& root, const Diagnostics& mistakes,
-                      std::vector<Finding>& found) {
+                      std::vector<Finding>& found, std::vector<Finding>& notes) {
   std::set<std::string> known = mistakes.used_parameters;
   if (const Value* own = root.find("parameters"))
     for (const auto& entry : own->entries) known.insert(entry.first);
+  for (const auto& name : unused_parameters(root, mistakes)) {
+    const Value& own = *root.find("parameters")->find(name);
+    notes.push_back({question.of.empty() ? question.file : question.of, own.key_line,
+                     fmt::format("nothing in the file uses parameter '{}'", name)});
+  }
   for (const auto& [name, value] : question.parameters)
     if (!known.contains(name))
       found.push_back(
@@ -306,7 +378,9 @@ void advise_on_fields(const CheckRequest& question, const Diagnostics& mistakes,
       {question.file, 0,
        "the file has no such field; if the program offers fields of its own, as LAMMPS "
        "does, name a file with them: --catalogue FILE; a run of the program leaves it as "
-       "catalogue.yaml in its output folder"});
+       "catalogue.yaml in its output folder. For codes with an adapter, --catalogue lammps, "
+       "nek5000 "
+       "or saturne has what they offer usually"});
   if (question.of.empty())
     notes.back().message +=
         "; if a run shall be extended by this file, name that run's: --of RUN.yaml";
@@ -317,9 +391,9 @@ void check_all(const CheckRequest& question, CheckResult& checked, Diagnostics& 
   Diagnostics known_already;
   const std::string& file = question.of.empty() ? question.file : question.of;
   const Value root = base::parse_yaml(text_of(file), file, question.parameters, &known_already);
-  check_stages(checked.configuration, mistakes);
+  name_makers(check_stages(checked.configuration, mistakes), mistakes);
   check_surroundings(question, root, checked, mistakes);
-  check_parameters(question, root, mistakes, checked.mistakes);
+  check_parameters(question, root, mistakes, checked.mistakes, checked.notes);
   advise_on_fields(question, mistakes, checked.notes);
   if (mistakes.found.empty() && checked.mistakes.empty())
     dry_run(question, root, checked, mistakes);

@@ -7,9 +7,12 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
+#include <string_view>
 
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "base/text.hpp"
 #include "products/growing_table.hpp"
 
 namespace pillion::products {
@@ -112,16 +115,29 @@ void put_head(Buffer& out, const pillion_table& table, const Origin& origin, Num
 // As a quoted text, so that whatever the user wrote, tabs and odd indents too, is kept as it was.
 void put_configuration(Buffer& out, const Origin& origin, std::string_view c) {
   auto to = std::back_inserter(out);
+  if (!origin.stage_parameters.empty())
+    fmt::format_to(to, "{}stage_parameters: {}\n", c, origin.stage_parameters);
   fmt::format_to(to, "{}parameters:{}\n", c, origin.parameters.empty() ? " {}" : "");
   for (const auto& [name, value] : origin.parameters)
     fmt::format_to(to, "{}  {}: {}\n", c, q(name), q(value));
   fmt::format_to(to, "{}configuration: {}\n", c, q(origin.configuration));
 }
 
+/// A name of a column in a line of names: in quotes where readers would divide it, or take the line
+/// for a comment.
+std::string csv_text(std::string_view name) {
+  if (!name.empty() && name.find_first_of("\",#'") == std::string_view::npos &&
+      name.front() != ' ' && name.back() != ' ')
+    return std::string(name);
+  std::string out = "\"";
+  for (const char c : name) out += c == '"' ? "\"\"" : std::string(1, c);
+  return out + "\"";
+}
+
 void put_names(Buffer& out, const pillion_table& table) {
   auto to = std::back_inserter(out);
   for (int32_t c = 0; c < table.column_count; ++c)
-    fmt::format_to(to, "{}{}", c == 0 ? "" : ",", table.columns[c].name);
+    fmt::format_to(to, "{}{}", c == 0 ? "" : ",", csv_text(table.columns[c].name));
   fmt::format_to(to, "\n");
 }
 
@@ -142,8 +158,17 @@ void check_table(const pillion_table& table) {
   const std::string name = table.name == nullptr ? "" : table.name;
   check_name(name);
   if (table.column_count < 1) base::fail(ErrorCode::Stage, "table '{}' has no column", name);
+  std::set<std::string_view> names;
   for (int32_t c = 0; c < table.column_count; ++c) {
     const auto& column = table.columns[c];
+    if (!names.insert(column.name).second)
+      base::fail(ErrorCode::Stage, "table '{}' has two columns of the name '{}'", name,
+                 column.name);
+    if (const auto fault = base::unprintable_part(column.name);
+        !fault.empty() ||
+        std::string_view(column.name).find_first_of("\n\r\t") != std::string::npos)
+      base::fail(ErrorCode::Stage, "'{}' cannot name a column of table '{}': leave out {}",
+                 column.name, name, fault.empty() ? "tabs and the ends of lines" : fault);
     if (table.rows > 0 && (column.reals == nullptr) == (column.integers == nullptr))
       base::fail(ErrorCode::Stage, "column '{}' of table '{}' must have reals or integers",
                  column.name, name);
@@ -154,9 +179,19 @@ void check_table(const pillion_table& table) {
 
 }  // namespace
 
-void check_name(const std::string& name) {
+std::string fault_of_product_name(const std::string& name) {
+  constexpr size_t most = 220;  // of 255 that file systems allow; steps are numbered
   if (name.empty() || name[0] == '.' || name.find('/') != std::string::npos)
-    base::fail(ErrorCode::Stage, "'{}' cannot name a product", name);
+    return "it is a file of that name; leave out any '/' and a '.' at its beginning";
+  if (!base::unprintable_part(name).empty()) return "leave out " + base::unprintable_part(name);
+  if (name.size() > most)
+    return fmt::format("its {} bytes are too many; use {} at most", name.size(), most);
+  return {};
+}
+
+void check_name(const std::string& name) {
+  if (const auto fault = fault_of_product_name(name); !fault.empty())
+    base::fail(ErrorCode::Stage, "'{}' cannot name a product: {}", name, fault);
 }
 
 std::string format_origin(const std::string& title, const std::string& name, const Origin& origin,

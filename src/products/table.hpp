@@ -35,11 +35,14 @@ struct Origin {
   int64_t lost = 0;
   std::string disabled{};  ///< why the analysis ended early; "" if it did not
   std::vector<ScalarValue> scalars{};
+  std::string stage_parameters{};  ///< as JSON: those of the configuration and defaults
 };
 
 /// "ANALYSIS/NAME.csv", or "ANALYSIS/NAME.000000050.csv" for one of each step.
 std::string table_path(const pillion_table& table, const Origin& origin);
 
+/// Why a product cannot be called so; "" if it can.
+std::string fault_of_product_name(const std::string& name);
 /// Throws ErrorCode::Stage if a product cannot be called so.
 void check_name(const std::string& name);
 

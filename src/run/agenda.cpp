@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 namespace pillion::run {
 
@@ -85,8 +86,28 @@ int64_t Agenda::steps_until_due(size_t analysis, double time) const {
   return static_cast<int64_t>(std::clamp(steps, 1.0, 1e9));
 }
 
+std::string Agenda::never_due(size_t a, int64_t count) const {
+  if (!offered_ || states_[a].was_due) return {};
+  const auto& every = analyses_[a].every;
+  const auto& name = analyses_[a].name;
+  const auto what = fmt::format("analysis '{}' was never due: 'every: {}'", name, every.text());
+  if (every.in_time())
+    return fmt::format("{} met none of the {} times that the program offered, from {} to {}", what,
+                       count, first_time_, last_time_);
+  return fmt::format(
+      "{} met none of the {} steps that the program offered, from {} to {}; it is "
+      "due at steps that {} divides",
+      what, count, first_step_, last_step_ - offset_, every.steps);
+}
+
 void Agenda::offer(int64_t step, double time) {
   const auto numbered = number(step, time);
+  for (size_t a = 0; a < states_.size(); ++a)
+    states_[a].was_due = states_[a].was_due || is_scheduled(a, numbered.step, time);
+  if (!std::exchange(offered_, true)) {
+    first_step_ = step;
+    first_time_ = time;
+  }
   if (numbered.turns_back)
     for (auto& memory : states_) memory.reached.reset();
   if (numbered.begins_segment || numbered.turns_back) per_step_ = 0;
@@ -118,8 +139,11 @@ void Agenda::dry_run(double time) {
 
 void Agenda::resume(int64_t step, double time, int64_t offset) {
   offset_ = offset;
+  const auto before = states_;
   offer(step - offset, time);
+  for (size_t a = 0; a < states_.size(); ++a) states_[a].was_due = before[a].was_due;
   resumed_ = true;
+  offered_ = false;
 }
 
 }  // namespace pillion::run

@@ -19,7 +19,8 @@ namespace pillion::run {
 /// The state of one analysis that is kept from step to step, and from run to run.
 struct ScheduleState {
   model::Reached reached;
-  bool fired = false;  ///< its condition held at the last check
+  bool fired = false;    ///< its condition held at the last check
+  bool was_due = false;  ///< the schedule was met in this execution, conditions not asked
 };
 
 /// A step of the program, as the run numbers it.
@@ -66,6 +67,11 @@ class Agenda {
   [[nodiscard]] const ScheduleState& schedule_state(size_t analysis) const {
     return states_[analysis];
   }
+  /// Why an analysis was at no step of this execution: its schedule met none of the steps that the
+  /// program offered, which are `count`. "" if it met one, or if there were none.
+  [[nodiscard]] std::string never_due(size_t analysis, int64_t count) const;
+  /// Whether the program's time has never been another than at its first step.
+  [[nodiscard]] bool time_stands() const { return started_ && last_time_ == first_time_; }
   [[nodiscard]] int64_t last_step() const { return last_step_; }
   [[nodiscard]] double last_time() const { return last_time_; }
   /// What is added to the program's step.
@@ -87,11 +93,14 @@ class Agenda {
   int64_t offset_ = 0;
   int64_t last_step_ = 0;
   double last_time_ = 0;
+  int64_t first_step_ = 0;  ///< that was offered in this execution, as the program counts
+  double first_time_ = 0;
   double looked_ = 0;        ///< time of the last step that was not idle
   int64_t looked_step_ = 0;  ///< and its number
   double per_step_ = 0;      ///< time that a step takes, as it was last
   bool started_ = false;
   bool resumed_ = false;  ///< and no step after the checkpoint has been offered
+  bool offered_ = false;  ///< a step of this execution
 };
 
 }  // namespace pillion::run

@@ -105,6 +105,14 @@ void note_unshared(Run& run) {
   }
 }
 
+/// Reports what was found about products. A rank that lacks memory for that leaves it.
+void say_notes(Run& run) {
+  try {
+    for (const auto& note : run.sink.take_notes()) run.warn(note);
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
+  }
+}
+
 /// Ends a piece of work of an analysis: what it computed, and what it waited for other ranks.
 void bill(Run& run, size_t analysis, const Stopwatch& watch, std::string name, int64_t step,
           double waited, double CostCounters::*account) {
@@ -116,9 +124,31 @@ void bill(Run& run, size_t analysis, const Stopwatch& watch, std::string name, i
 
 }  // namespace
 
-std::optional<Error> run_chain(Run& run, Chain& chain, size_t analysis,
-                               stagehost::Publication& publication, const Gaps& gaps,
-                               double CostCounters::*account) {
+Consequence consequence_of(const Error& failure, bool unharmed, int64_t in_row,
+                           int64_t disable_after) {
+  if (failure.code() == ErrorCode::Sharing) return Consequence::Drop;
+  const bool is_of_publication =
+      failure.code() == ErrorCode::Stage || failure.code() == ErrorCode::File;
+  if (!is_of_publication || base::is_out_of_memory(failure)) return Consequence::Disable;
+  return unharmed && in_row < disable_after ? Consequence::Lose : Consequence::Disable;
+}
+
+namespace {
+
+std::optional<Failure> failure_of_all(const std::optional<Error>& failure) {
+  if (!failure) return {};
+  return Failure{*failure};
+}
+
+}  // namespace
+
+Failure failure_to_fill(const Error& failure) {
+  return {failure, consequence_of(failure, true, 1, 1)};
+}
+
+std::optional<Failure> run_chain(Run& run, Chain& chain, size_t analysis,
+                                 stagehost::Publication& publication, const Gaps& gaps,
+                                 double CostCounters::*account) {
   const Working working(run, analysis, publication.step);
   const Stopwatch watch;
   stagehost::ExecutionContext context;
@@ -126,7 +156,7 @@ std::optional<Error> run_chain(Run& run, Chain& chain, size_t analysis,
   try {
     context = context_of(run, analysis, gaps);
   } catch (const std::exception& e) {
-    return comm::Fence(run.side).fail(e);  // the others are in the chain
+    return failure_of_all(comm::Fence(run.side).fail(e));  // the others are in the chain
   }
   context.origin.step = publication.step;
   context.origin.time = publication.time;
@@ -139,10 +169,16 @@ std::optional<Error> run_chain(Run& run, Chain& chain, size_t analysis,
         run.configuration.analyses[analysis].name,
         base::format_bytes(run.configuration.sidecars.memory)));
   note_unshared(run);
+  say_notes(run);
   bill(run, analysis, watch, run.configuration.analyses[analysis].name, publication.step,
        comm::seconds_waited() - before, account);
-  if (!failure) run.dropping.erase(analysis);
-  return failure;
+  if (!failure) {
+    run.dropping.erase(analysis);
+    return {};
+  }
+  const auto consequence = consequence_of(*failure, chain.is_unharmed(), chain.failures_in_row(),
+                                          run.configuration.analyses[analysis].disable_after);
+  return Failure{*failure, consequence, chain.failures_in_row()};
 }
 
 void finish_chain(Run& run, Chain& chain, size_t analysis, int64_t step, double time,
@@ -164,6 +200,7 @@ void finish_chain(Run& run, Chain& chain, size_t analysis, int64_t step, double 
   } catch (const Error& e) {
     failure = e;
   }
+  say_notes(run);
   // Other analyses end with all ranks, whatever one rank lacks for these words.
   try {
     if (failure && run.enabled(analysis)) run.disable(analysis, *failure);

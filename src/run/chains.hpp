@@ -39,11 +39,31 @@ struct Gaps {
   std::string disabled{};  ///< why nothing more will come; "" if that is not so
 };
 
+/// What a failed publication costs an analysis.
+enum class Consequence {
+  Drop,  ///< the publication: what the program shared does not fit together
+  Lose,  ///< the publication: it cannot be analysed, or its products cannot be written
+  Disable
+};
+
+/// `unharmed`: what stages keep is as it was. `in_row`: failures up to this one. A failure of
+/// Pillion's own, or a lack of memory, says nothing of the publication.
+Consequence consequence_of(const Error& failure, bool unharmed, int64_t in_row,
+                           int64_t disable_after);
+
+struct Failure {
+  Error error;
+  Consequence consequence = Consequence::Disable;
+  int64_t in_row = 1;
+};
+/// Of a publication that no stage has seen.
+Failure failure_to_fill(const Error& failure);
+
 /// Runs one chain on a publication, with its time in the account and on the timeline. Returns the
 /// failure, the same on every rank. [collective over the side]
-[[nodiscard]] std::optional<Error> run_chain(Run& run, stagehost::Chain& chain, size_t analysis,
-                                             stagehost::Publication& publication, const Gaps& gaps,
-                                             double CostCounters::*account);
+[[nodiscard]] std::optional<Failure> run_chain(Run& run, stagehost::Chain& chain, size_t analysis,
+                                               stagehost::Publication& publication,
+                                               const Gaps& gaps, double CostCounters::*account);
 
 /// Writes what the stages of one chain have computed. If the analysis is disabled, the products
 /// say why. A failure disables it. [collective over the side]

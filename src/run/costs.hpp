@@ -59,6 +59,7 @@ struct CostCounters : Counts {
   double sidecar_seconds = 0;
   double sidecar_waiting = 0;  ///< of a sidecar, in stages, for other sidecars
   double stall_seconds = 0;    ///< of a simulation rank, waiting for sidecars
+  double closing_seconds = 0;  ///< the same at the end, when the session closes
   double lag_seconds = 0;      ///< sum over publications: from publishing to having finished
   double longest_lag = 0;
   double last_lag = 0;
@@ -69,8 +70,8 @@ struct CostCounters : Counts {
     using C = CostCounters;
     return std::tuple_cat(
         std::tuple{&C::simulation_seconds, &C::waiting, &C::copy_seconds, &C::sidecar_seconds,
-                   &C::sidecar_waiting, &C::stall_seconds, &C::lag_seconds, &C::longest_lag,
-                   &C::last_lag, &C::last_step, &C::bytes},
+                   &C::sidecar_waiting, &C::stall_seconds, &C::closing_seconds, &C::lag_seconds,
+                   &C::longest_lag, &C::last_lag, &C::last_step, &C::bytes},
         Counts::members());
   }
 

@@ -13,6 +13,7 @@
 
 #include "base/disk_deadline.hpp"
 #include "base/json.hpp"
+#include "base/process.hpp"
 #include "comm/agreement.hpp"
 #include "products/table_head.hpp"
 #include "products/whole_file.hpp"
@@ -101,6 +102,7 @@ Json json_of_analysis(const Run& run, const model::AnalysisSpec& analysis,
                     {"sidecar", json_of(there.sidecar_seconds, there.ranks)},
                     {"sidecar_waiting", json_of(there.sidecar_waiting, there.ranks)},
                     {"stall", json_of(here.stall_seconds, here.ranks)},
+                    {"closing", json_of(here.closing_seconds, here.ranks)},
                     {"synchronous_estimate", synchronous}};
   out["bytes_moved"] = here.bytes;
   out["lag_seconds"] = {{"mean", lag}, {"max", who.longest_lag}};
@@ -123,6 +125,9 @@ Json json_of_run(const Run& run, const Summary& all) {
   const Outcome outcome = outcome_of(all);
   const double started = outcome.started > 0 ? outcome.started : run.started;
   Json out = {{"id", id_of(run.id)},
+              {"name", run.configuration.run},
+              {"host", base::host_name()},
+              {"command", run.is_sidecar() ? Json() : text_or_null(base::command_line())},
               {"continues", run.continues},
               {"started", base::format_utc(started)},
               {"seconds", base::calendar_seconds() - started},

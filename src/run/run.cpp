@@ -84,6 +84,19 @@ void Run::drop(size_t analysis, int64_t step, const Error& fault, int64_t CostCo
                   configuration.analyses[analysis].name, step, fault.what()));
 }
 
+void Run::lose(size_t analysis, int64_t step, const Error& failure, int64_t in_row,
+               int64_t CostCounters::*counter) {
+  ++(accounts[analysis].*counter);
+  constexpr int most = 3;
+  if (in_row > 1 || said_losses[analysis] == most) return;
+  const auto& of = configuration.analyses[analysis];
+  warn(
+      fmt::format("analysis '{}' loses the publication of step {}: {}; it continues with the next "
+                  "one, and is disabled after {} failures in a row{}",
+                  of.name, step, failure.what(), of.disable_after,
+                  ++said_losses[analysis] == most ? " (later ones are only counted)" : ""));
+}
+
 void Run::start_progress(Snapshot first) {
   const double period = progress_period(std::getenv("PILLION_PROGRESS"));
   if (period == 0) return;

@@ -68,6 +68,7 @@ struct Run {
   base::Log log;
   model::Configuration configuration;
   std::set<size_t> dropping;          ///< analyses whose last publication was dropped
+  std::map<size_t, int> said_losses;  ///< by analysis: warnings of failed publications
   std::vector<topology::Role> roles;  ///< of every rank of `world`
   model::Mapping mapping = model::Mapping::Contiguous;  ///< by which sidecars were chosen
   comm::Communicator world;
@@ -122,6 +123,10 @@ struct Run {
   /// Counts a publication that the analysis cannot use, since what the program shared does not fit
   /// together, and warns of the first in a row. The same on every rank of this side.
   void drop(size_t analysis, int64_t step, const Error& fault,
+            int64_t CostCounters::*counter = &CostCounters::dropped);
+  /// Counts a publication at which the analysis failed, and warns of the first in a row, up to a
+  /// few times. `in_row`: failures up to this one. The same on every rank of this side.
+  void lose(size_t analysis, int64_t step, const Error& failure, int64_t in_row,
             int64_t CostCounters::*counter = &CostCounters::dropped);
   /// What became of an analysis's publications, since the run first began, as this rank knows it.
   [[nodiscard]] Counts counts(size_t analysis) const {

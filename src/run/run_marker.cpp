@@ -12,7 +12,7 @@
 
 #include "base/folder.hpp"
 #include "base/value.hpp"
-#include "model/configuration.hpp"
+#include "model/names.hpp"
 #include "products/whole_file.hpp"
 
 namespace pillion::run {

@@ -20,6 +20,7 @@ AnalysisSummary summary_of(const CostCounters& costs, const std::string& disable
           .sidecar_seconds = lone(costs.sidecar_seconds),
           .sidecar_waiting = lone(costs.sidecar_waiting),
           .stall_seconds = lone(costs.stall_seconds),
+          .closing_seconds = lone(costs.closing_seconds),
           .bytes = costs.bytes,
           .spilled = costs.spilled,
           .lost = costs.lost,
@@ -73,6 +74,7 @@ void join(AnalysisSummary& to, AnalysisSummary later) {
   join(to.waiting, later.waiting);
   join(to.sidecar_waiting, later.sidecar_waiting);
   join(to.stall_seconds, later.stall_seconds);
+  join(to.closing_seconds, later.closing_seconds);
   to.bytes += later.bytes;
   to.spilled = std::max(to.spilled, later.spilled);
   to.lost = std::max(to.lost, later.lost);

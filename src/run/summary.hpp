@@ -43,7 +43,7 @@ struct AnalysisSummary {
   int64_t ranks = 0;
   CostCounters first;  ///< of the first rank
   SumMax simulation_seconds, waiting, copy_seconds;
-  SumMax sidecar_seconds, sidecar_waiting, stall_seconds;
+  SumMax sidecar_seconds, sidecar_waiting, stall_seconds, closing_seconds;
   int64_t bytes = 0;              ///< of all ranks
   int64_t spilled = 0, lost = 0;  ///< the most of a rank
   std::string disabled;           ///< why, by the first rank that has a reason
@@ -52,8 +52,9 @@ struct AnalysisSummary {
     using A = AnalysisSummary;
     return std::tuple{&A::ranks,           &A::first,         &A::simulation_seconds,
                       &A::waiting,         &A::copy_seconds,  &A::sidecar_seconds,
-                      &A::sidecar_waiting, &A::stall_seconds, &A::bytes,
-                      &A::spilled,         &A::lost,          &A::disabled};
+                      &A::sidecar_waiting, &A::stall_seconds, &A::closing_seconds,
+                      &A::bytes,           &A::spilled,       &A::lost,
+                      &A::disabled};
   }
 };
 

@@ -80,6 +80,7 @@ void Session::release_files(const std::optional<base::DiskDeadline>& disk,
 // what is left of the deadline, and a tenth of it at least.
 bool Session::await_sidecars_summary(std::vector<base::Bytes>& summaries) {
   const double least = 0.1 * run_.configuration.sidecars.deadline;
+  const run::Stopwatch watch;
   enum : int32_t { Arrived, Late, Unread };
   int32_t found = Arrived;
   if (run_.side.rank() == 0) {
@@ -94,6 +95,7 @@ bool Session::await_sidecars_summary(std::vector<base::Bytes>& summaries) {
       found = Unread;
   }
   found = run_.side.reduced<int32_t>(found, comm::Operation::Max);
+  simulation().bill_end(watch);
   if (found == Late)
     run_.warn(fmt::format(
         "sidecars had finished their analyses when the simulation ended, but did not come to "

@@ -218,10 +218,12 @@ Sidecar::Event Sidecar::analyse(size_t a) {
     publication.meshes[name] = mesh_for(mesh, needed, run_.configuration.analyses[a].name);
   const auto failure = run::run_chain(run_, *chains_[a], a, publication, gaps_of(a, due_of(a)),
                                       &run::CostCounters::sidecar_seconds);
-  if (failure && failure->code() == ErrorCode::Sharing)
-    return run_.drop(a, header.step, *failure), Event();
+  if (failure && failure->consequence == run::Consequence::Drop)
+    return run_.drop(a, header.step, failure->error), Event();
+  if (failure && failure->consequence == run::Consequence::Lose)
+    return run_.lose(a, header.step, failure->error, failure->in_row), Event();
   if (failure) {
-    run_.disable(a, *failure);
+    run_.disable(a, failure->error);
     return policy::AnalysisFailed{a};
   }
   auto& account = run_.accounts[a];

@@ -70,7 +70,8 @@ void Simulation::checkpoint(const char* given) {
       });
       failure = comm::failure_of([&] { publisher_->send(head); });
     } else if (std::holds_alternative<policy::AwaitSidecars>(action)) {
-      const auto late = comm::failure_of([&] { answered_ = publisher_->await_all(); });
+      const auto late =
+          comm::failure_of([&] { answered_ = publisher_->await_all(End::Checkpoint); });
       if (!failure) failure = late;
     } else if (std::holds_alternative<policy::FinishCheckpoint>(action)) {
       comm::together(run_.side, [&] {
@@ -128,6 +129,23 @@ void Simulation::send_end() {
   }
 }
 
+// A run that ends without a word on an analysis that had nothing to do looks like a good one.
+void Simulation::warn_of_schedules() {
+  for (size_t a = 0; a < policy_.own_analyses(); ++a) {
+    if (!run_.enabled(a) || run_.earlier.of(a).publications > 0) continue;
+    if (const auto why = agenda_.never_due(a, steps_); !why.empty()) run_.warn(why);
+  }
+  if (steps_ < 2 || !agenda_.time_stands()) return;
+  const auto& analyses = run_.configuration.analyses;
+  const bool matters = std::any_of(analyses.begin(), analyses.end(),
+                                   [](const auto& analysis) { return analysis.every.in_time(); });
+  const auto text = fmt::format(
+      "the program's time was {} at all of its {} steps, so lags in time are 0, and schedules in "
+      "time are met once at most",
+      agenda_.last_time(), steps_);
+  matters ? run_.warn(text) : run_.remark(text);
+}
+
 void Simulation::close(double seconds) {
   const Visit visit(meetings_);
   meetings_.come_to(comm::CallKind::Close, seconds);
@@ -141,6 +159,7 @@ void Simulation::close(double seconds) {
                       "the {} steps that the program offered has a later time",
                       agenda_.last_step(), agenda_.last_time(), known_steps_));
     });
+  contain(nothing, [&] { warn_of_schedules(); });
   for (const auto& action : actions) {
     if (std::holds_alternative<policy::SettleAll>(action)) {
       settle_all();
@@ -152,7 +171,7 @@ void Simulation::close(double seconds) {
       contain(nothing, [&] { subscribers_.close_channel(); });
     } else if (std::holds_alternative<policy::AwaitSidecars>(action)) {
       contain(nothing, [&] {
-        answered_ = publisher_->await_all() && answered_;
+        answered_ = publisher_->await_all(End::Session) && answered_;
         if (migration_) migration_->clean_up();
       });
       const bool same_job = run_.configuration.sidecars.job == model::Job::Same;
@@ -166,6 +185,10 @@ void Simulation::close(double seconds) {
     end_with_sidecars();
   }
   if (meetings_.have_parted()) throw *meetings_.why_parted();
+}
+
+void Simulation::bill_end(const run::Stopwatch& watch) {
+  if (publisher_) publisher_->bill_wait(watch, publisher_->finished(), End::Session);
 }
 
 void Simulation::end_with_sidecars() {

@@ -8,7 +8,9 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "comm/message.hpp"
@@ -18,14 +20,9 @@
 #include "run/run.hpp"
 #include "simulation/sharing.hpp"
 #include "simulation/step_numbers.hpp"
+#include "stagehost/weighed_field.hpp"
 
 namespace pillion::simulation {
-
-/// Statistics of components of a field over blocks, in one pass. Values that are not finite count,
-/// and spread to the sums. `points`: how many values of a component each item has.
-std::vector<model::Moments> moments_of(const std::string& field,
-                                       std::span<const int32_t> components,
-                                       const std::vector<model::Block>& blocks, int32_t points);
 
 /// The conditions of all analyses of a run.
 class Conditions {
@@ -101,14 +98,15 @@ class Conditions {
   run::Run& run_;
   size_t own_;
   std::vector<std::optional<model::Expression>> conditions_;
-  std::vector<model::Quantity> quantities_;  ///< of all conditions, each once
-  std::vector<std::vector<size_t>> needs_;   ///< by analysis: numbers of quantities
-  comm::LaggedReduction sums_, maxima_;      ///< of all quantities, checked or not
-  Check check_;                              ///< the last one
-  std::vector<size_t> places_;               ///< in it, by quantity
-  std::vector<model::Moments> moments_;      ///< by place
-  std::vector<model::Moments> needed_;       ///< by one condition
-  StepNumbers of_first_;                     ///< of the check that was settled last
+  std::vector<model::Quantity> quantities_;                 ///< of all conditions, each once
+  std::vector<std::vector<size_t>> needs_;                  ///< by analysis: numbers of quantities
+  std::map<std::string, stagehost::WeighedField> readers_;  ///< by field
+  comm::LaggedReduction sums_, maxima_;                     ///< of all quantities, checked or not
+  Check check_;                                             ///< the last one
+  std::vector<size_t> places_;                              ///< in it, by quantity
+  std::vector<model::Moments> moments_;                     ///< by place
+  std::vector<model::Moments> needed_;                      ///< by one condition
+  StepNumbers of_first_;                                    ///< of the check that was settled last
   std::optional<StepNumbers::Difference> difference_;
   int64_t passes_ = 0;
 };

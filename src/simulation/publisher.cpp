@@ -3,6 +3,7 @@
 #include "simulation/publisher.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/clock.hpp"
 #include "base/copy_threads.hpp"
@@ -402,10 +403,36 @@ bool Publisher::await(const std::function<bool()>& holds) {
   return !actions.empty() && wait(std::get<policy::Wait>(actions.front()), holds, patience);
 }
 
-bool Publisher::await_all() {
-  const bool done = await([&] { return sender().behind() == 0; });
+bool Publisher::await_all(End end) {
+  const run::Stopwatch watch;
+  const int64_t done = finished();
+  const bool are_all_done = await([&] { return sender().behind() == 0; });
   behind_ = sender().behind();
-  return done;
+  bill_wait(watch, done, end);
+  return are_all_done;
+}
+
+// A checkpoint has its place on the timeline. Without memory for this the account lacks the wait,
+// and nothing else: the answer of sidecars counts.
+void Publisher::bill_wait(const run::Stopwatch& watch, int64_t done, End end) {
+  try {
+    auto shares = outstanding_.count(policy_.own_analyses(), done);
+    if (std::accumulate(shares.begin(), shares.end(), int64_t{0}) == 0)
+      for (const size_t a : own_in_sidecars()) shares[a] = 1;
+    const auto all = std::accumulate(shares.begin(), shares.end(), int64_t{0});
+    if (all == 0) return;
+    constexpr double worth_drawing = 1e-3;
+    const double seconds = watch.seconds();
+    if (end == End::Checkpoint) stall_ += seconds;
+    else if (seconds > worth_drawing)
+      watch.end(run_.timeline, "stall (end)", "stall", agenda_.last_step());
+    for (size_t a = 0; a < shares.size(); ++a) {
+      auto& account = run_.accounts[a];
+      (end == End::Session ? account.closing_seconds : account.stall_seconds) +=
+          seconds * static_cast<double>(shares[a]) / static_cast<double>(all);
+    }
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
+  }
 }
 
 // A program comes here from a step at which nothing is due, too.

@@ -27,6 +27,7 @@ class Segment;
 }
 namespace pillion::run {
 class Agenda;
+class Stopwatch;
 struct Outcome;
 struct Snapshot;
 }  // namespace pillion::run
@@ -58,6 +59,9 @@ class Outstanding {
  private:
   std::deque<std::pair<int64_t, std::vector<size_t>>> messages_;
 };
+
+/// What a wait for sidecars to finish everything is the end of.
+enum class End { Checkpoint, Session };
 
 class Publisher final : public policy::MessageBudget {
  public:
@@ -96,8 +100,11 @@ class Publisher final : public policy::MessageBudget {
   }
   /// Waits until `holds`, or as long as the policy lets it. Returns whether it holds.
   bool await(const std::function<bool()>& holds);
-  /// Until sidecars have finished everything.
-  bool await_all();
+  /// Until sidecars have finished everything. The accounts have the wait.
+  bool await_all(End end);
+  /// Bills what this rank has waited at the end of a call for sidecars that had finished `done`
+  /// messages: to analyses by how many of their publications were not among these.
+  void bill_wait(const run::Stopwatch& watch, int64_t done, End end);
   /// Messages are smaller from now on: `bytes` of values are copied once, and not with each.
   void lower_need(size_t bytes) { need_ -= std::min(need_, bytes); }
   /// Units of a field or of a mesh are others now, or, with name "time", those of time.

@@ -13,6 +13,7 @@
 #include "model/geometry.hpp"
 #include "model/topology.hpp"
 #include "redistribution/coverage.hpp"
+#include "redistribution/repeated_ids.hpp"
 
 namespace pillion::simulation {
 
@@ -87,6 +88,42 @@ void SharedData::check_volumes(const stagehost::Publication& publication) const 
     }
 }
 
+// A cell that two ranks have without a flag would count twice. Ids tell, if there are some.
+void SharedData::check_copies(const std::set<std::string>& fields,
+                              const comm::Communicator& simulation) const {
+  std::map<std::string, std::vector<int64_t>> ids;  // by mesh, the same meshes on every rank
+  comm::together(simulation, [&] {
+    for (const auto& name : fields)
+      if (const auto& mesh = catalogue_.mesh_of(name); model::has_points(mesh.kind))
+        ids.try_emplace(mesh.name);
+    const auto publication = sharing_.publication(fields, 0, 0);
+    for (const auto& [name, blocks] : publication.meshes)
+      for (const auto& block : blocks.blocks) {
+        const auto cells = block.arrays.find(model::topology_of(name));
+        if (!ids.contains(name) || cells == block.arrays.end()) continue;
+        const auto& array = cells->second;
+        const auto topology = model::read_topology(
+            {static_cast<const std::byte*>(array.data), static_cast<size_t>(array.extents[0])});
+        for (size_t c = 0; c < topology.ids.size(); ++c)
+          if (topology.flags.empty() || topology.flags[c] == 0)
+            ids[name].push_back(topology.ids[c]);
+      }
+  });
+  for (const auto& [name, of] : ids) {
+    const auto found = redistribution::find_repeated(simulation, of);
+    if (!found) continue;
+    base::fail(
+        ErrorCode::Sharing,
+        "cell id {} of mesh '{}' is shared {}, without a flag. The cell would count twice: set "
+        "the flag PILLION_CELL_DUPLICATE (1) of copies, such as ghost cells, and give each "
+        "cell an id of its own",
+        found->id, name,
+        found->lower == found->upper
+            ? fmt::format("twice by rank {}", found->lower)
+            : fmt::format("by ranks {} and {}", found->lower, found->upper));
+  }
+}
+
 namespace {
 
 /// What a program shares for a field.
@@ -122,6 +159,7 @@ void SharedData::check(const std::set<std::string>& fields,
                    mesh.name);
     }
   });
+  check_copies(fields, simulation);
   std::set<std::string> without_faces;
   comm::together(simulation, [&] {
     for (const auto& name : fields) {
@@ -278,9 +316,8 @@ void SharedData::share_cells(const std::string& name, int32_t block, const pilli
   try {
     const auto bytes = model::to_bytes(cells, ids);
     // Points may come later: whether there are as many is found when the block is published.
-    const auto fault =
-        model::fault_of(model::read_topology(bytes), std::numeric_limits<int64_t>::max(),
-                        mesh->axes, mesh->patches.size());
+    const auto fault = model::fault_of(model::read_topology(bytes), model::unknown_count,
+                                       mesh->axes, mesh->patches.size());
     if (!fault.empty()) return sharing_.note_geometry(name, "cells", block, fault);
     keep_geometry(*mesh, "cells", field, block, bytes,
                   array_of(model::ElementType::Uint8, 1, static_cast<int64_t>(bytes.size())));

@@ -60,6 +60,8 @@ class SharedData {
   void check_coordinates(const std::set<std::string>& meshes,
                          const comm::Communicator& simulation) const;
   void check_volumes(const stagehost::Publication& publication) const;
+  void check_copies(const std::set<std::string>& fields,
+                    const comm::Communicator& simulation) const;
   void check_coverage(const std::set<std::string>& fields,
                       const comm::Communicator& simulation) const;
 

@@ -421,7 +421,7 @@ void Simulation::carry_out(const std::vector<policy::CollectiveAction>& actions)
     else if (const auto* back = std::get_if<policy::TakeBack>(&action)) try {
         if (run_.enabled(back->analysis)) moved(migration_->take_back(back->analysis, step));
       } catch (const Error& e) {
-        fail(back->analysis, e);
+        fail(back->analysis, run::Failure{e});
       }
   }
 }
@@ -446,16 +446,20 @@ void Simulation::disable(const policy::Disable& action) {
   }
 }
 
-void Simulation::fail(size_t a, const std::optional<Error>& failure) {
+void Simulation::fail(size_t a, const std::optional<run::Failure>& failure) {
   if (!failure) return;
-  if (failure->code() == ErrorCode::Sharing)
+  if (failure->consequence != run::Consequence::Disable)
     return contain(nothing, [&] {
       lists_.dropped.push_back(a);
-      run_.drop(a, lists_.outputs[a].step, *failure,
-                run_.configuration.analyses[a].in_sidecars() ? &run::CostCounters::withdrawn
-                                                             : &run::CostCounters::dropped);
+      const auto counter = run_.configuration.analyses[a].in_sidecars()
+                               ? &run::CostCounters::withdrawn
+                               : &run::CostCounters::dropped;
+      const int64_t step = lists_.outputs[a].step;
+      if (failure->consequence == run::Consequence::Drop)
+        run_.drop(a, step, failure->error, counter);
+      else run_.lose(a, step, failure->error, failure->in_row, counter);
     });
-  contain(nothing, [&] { run_.disable(a, *failure); });
+  contain(nothing, [&] { run_.disable(a, failure->error); });
   carry_out(policy_.on(policy::AnalysisFailed{a}));
   stages_.finish(a);
 }

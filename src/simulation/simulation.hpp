@@ -92,6 +92,8 @@ class Simulation {
   [[nodiscard]] std::string refusal() const { return refused_ ? refused_->what() : ""; }
   /// After close(): what all ranks found of the run's own sidecars.
   [[nodiscard]] const policy::SidecarsAnswered& answer() const { return answer_; }
+  /// Bills what this rank has waited for its sidecars to come to their own end.
+  void bill_end(const run::Stopwatch& watch);
   /// When the waits of the last call end, in monotonic seconds.
   [[nodiscard]] double call_deadline() const { return policy_.call_deadline(); }
 
@@ -137,7 +139,7 @@ class Simulation {
   void disable(const policy::Disable& action);
   void note_evicted(size_t analysis, int slot);
   /// A stage failed here, on every rank: what its analysis has computed is written.
-  void fail(size_t analysis, const std::optional<Error>& failure);
+  void fail(size_t analysis, const std::optional<run::Failure>& failure);
   void admit(int slot);
   void release(const policy::Release& action);
   /// Attached jobs that have died since ranks agreed last: what they had not done is lost.
@@ -153,6 +155,7 @@ class Simulation {
   [[nodiscard]] Admitted prepare_analyses_of(int slot);
   void take_analyses(Admitted& admitted);
   void forget_analyses_from(size_t first);
+  void warn_of_schedules();
   void settle_all();
   void send_end();
   /// After sidecars have answered or the deadline has passed. [collective]

@@ -28,9 +28,9 @@ std::optional<Error> SimulationStages::fill(size_t a, stagehost::Publication& le
   return fence.run([&] { left = sharing_.publication(needed_by(a), left.step, left.time); });
 }
 
-std::optional<Error> SimulationStages::run_front(size_t a, stagehost::Publication& left) {
+std::optional<run::Failure> SimulationStages::run_front(size_t a, stagehost::Publication& left) {
   if (!front_[a]) return {};
-  if (const auto failure = fill(a, left)) return failure;
+  if (const auto failure = fill(a, left)) return run::failure_to_fill(*failure);
   const auto failure = run::run_chain(run_, *front_[a], a, left, gaps_in_front(a),
                                       &run::CostCounters::simulation_seconds);
   if (failure) return failure;
@@ -40,11 +40,11 @@ std::optional<Error> SimulationStages::run_front(size_t a, stagehost::Publicatio
   return {};
 }
 
-std::optional<Error> SimulationStages::run_behind(size_t a, stagehost::Publication& left) {
+std::optional<run::Failure> SimulationStages::run_behind(size_t a, stagehost::Publication& left) {
   const run::Stopwatch watch;
   const double waited = comm::seconds_waited();
   if (!front_[a])
-    if (const auto failure = fill(a, left)) return failure;
+    if (const auto failure = fill(a, left)) return run::failure_to_fill(*failure);
   const auto failure = run::run_chain(run_, *migration_->chain(a), a, left, gaps_behind(a),
                                       &run::CostCounters::simulation_seconds);
   if (failure) return failure;

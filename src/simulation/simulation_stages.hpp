@@ -33,8 +33,8 @@ class SimulationStages {
   [[nodiscard]] std::set<std::string> needed() const;
   /// Run on a publication; `left` is what they leave. Return the failure, the same on every rank.
   /// [collective]
-  std::optional<Error> run_front(size_t analysis, stagehost::Publication& left);
-  std::optional<Error> run_behind(size_t analysis, stagehost::Publication& left);
+  std::optional<run::Failure> run_front(size_t analysis, stagehost::Publication& left);
+  std::optional<run::Failure> run_behind(size_t analysis, stagehost::Publication& left);
   /// Whether the stages of an analysis keep the publication from those after the cut.
   [[nodiscard]] bool withheld(size_t analysis) const {
     return front_[analysis] && front_[analysis]->withheld();

@@ -44,6 +44,7 @@ StageInstance::StageInstance(const model::StageSpec& spec, model::Catalogue& cat
       plugin_(std::make_unique<Plugin>(spec.name, spec.parameters, spec.file)),
       setup_(std::make_unique<pillion_setup>()) {
   setup_->parameters = complete_parameters(spec, plugin_->table());
+  parameters_ = base::to_json(setup_->parameters);
   setup_->catalogue = &catalogue;
   setup_->stage = spec.name;
   setup_->in_separate_job = spec.in_separate_job;
@@ -53,10 +54,19 @@ StageInstance::StageInstance(const model::StageSpec& spec, model::Catalogue& cat
   movers_.resize(setup_->inputs.size());
 }
 
+bool StageInstance::survives_failure(const comm::Communicator& peers) const {
+  if (setup_->is_recoverable) return true;
+  pillion_state state;
+  const bool keeps_nothing =
+      plugin_->table().save(stage_, &state) == 0 && state.globals.empty() && state.keyed.empty();
+  return peers.reduced<int32_t>(keeps_nothing ? 1 : 0, comm::Operation::Min) != 0;
+}
+
 StageInstance::StageInstance(StageInstance&& other) noexcept
     : name_(std::move(other.name_)),
       plugin_(std::move(other.plugin_)),
       setup_(std::move(other.setup_)),
+      parameters_(std::move(other.parameters_)),
       stage_(std::exchange(other.stage_, nullptr)),
       movers_(std::move(other.movers_)),
       publications_(other.publications_),
@@ -135,10 +145,18 @@ bool Chain::run_stage(StageInstance& stage, Publication& publication,
 }
 
 std::optional<Error> Chain::run_in_place(Publication& publication, ExecutionContext context) {
+  auto failure = run_stages(publication, context);
+  if (!failure) failures_ = 0;
+  else if (failure->code() != ErrorCode::Sharing) ++failures_;
+  return failure;
+}
+
+std::optional<Error> Chain::run_stages(Publication& publication, ExecutionContext& context) {
   comm::Fence fence(*context.peers);
   context.fence = &fence;
   context.catalogue = &catalogue_;
   withheld_ = false;
+  unharmed_ = true;
   // Before any stage sees the publication, so that none has counted one that others cannot use.
   if (!publication.is_checked)
     if (auto failure = fence.run([&] { check_coverage(publication, shared_fields(), context); }))
@@ -151,9 +169,14 @@ std::optional<Error> Chain::run_in_place(Publication& publication, ExecutionCont
     const double begin = base::calendar_seconds(), waited = comm::seconds_waited();
     const auto run = [&] {
       context.origin.stage = stage.name();
+      context.origin.stage_parameters = stage.parameters();
       return run_stage(stage, publication, context);
     };
-    if (auto failure = fence.ask(run, goes_on)) return failure;
+    if (auto failure = fence.ask(run, goes_on)) {
+      // Every peer is here with the same failure, so all of them ask or none does.
+      unharmed_ = !base::is_out_of_memory(*failure) && stage.survives_failure(*context.peers);
+      return failure;
+    }
     // The caller notes the time of a lone stage as that of its analysis.
     if (context.timeline != nullptr && stages_.size() > 1)
       context.timeline->add({stage.name(), "stage", begin, base::calendar_seconds(),
@@ -187,6 +210,7 @@ std::optional<Error> Chain::finish(ExecutionContext context) {
     context.scalars = &stage.scalars();
     const auto failure = fence.run([&] {
       context.origin.stage = stage.name();
+      context.origin.stage_parameters = stage.parameters();
       stage.finish(empty, context);
     });
     if (failure && !first) first = failure;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The part of an analysis that runs on one side of the cut: its stages, one after the other, on one
-// set of peers. A failure on any rank disables the chain on every rank.
+// set of peers. A publication at which a rank fails is a failure on every rank.
 #pragma once
 
 #include <filesystem>
@@ -45,9 +45,14 @@ class StageInstance {
   void restore(pillion_state& state);
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const pillion_setup& setup() const { return *setup_; }
+  /// Those of the configuration and defaults, as JSON.
+  [[nodiscard]] const std::string& parameters() const { return parameters_; }
   /// Publications completed on every peer so far, restarts included.
   [[nodiscard]] int64_t publications() const { return publications_; }
   void count() { ++publications_; }
+  /// Whether a failed run leaves what it keeps as it was: it declares that, or has nothing to save.
+  /// The same on every peer, after a failure on any. [collective over the peers]
+  [[nodiscard]] bool survives_failure(const comm::Communicator& peers) const;
   /// The scalars of the publications that it has seen.
   [[nodiscard]] ScalarSeries& scalars() { return scalars_; }
 
@@ -59,6 +64,7 @@ class StageInstance {
   std::string name_;
   std::unique_ptr<Plugin> plugin_;
   std::unique_ptr<pillion_setup> setup_;
+  std::string parameters_;
   void* stage_ = nullptr;
   std::vector<Movers> movers_;  ///< by input
   int64_t publications_ = 0;
@@ -93,6 +99,11 @@ class Chain {
   std::optional<Error> run_in_place(Publication& publication, ExecutionContext context);
   /// Has every stage that completed a publication write its products. Returns the first failure.
   std::optional<Error> finish(ExecutionContext context);
+  /// Whether what the stages keep is as it was before the publication that failed last.
+  [[nodiscard]] bool is_unharmed() const { return unharmed_; }
+  /// Publications that failed since the last one that did not, for other reasons than what the
+  /// program shared.
+  [[nodiscard]] int64_t failures_in_row() const { return failures_; }
   /// Whether a stage kept the last publication from those after it.
   [[nodiscard]] bool withheld() const { return withheld_; }
 
@@ -124,13 +135,16 @@ class Chain {
   /// The needed fields that the program shares.
   [[nodiscard]] std::set<std::string> shared_fields() const;
   bool run_stage(StageInstance& stage, Publication& publication, ExecutionContext& context) const;
+  std::optional<Error> run_stages(Publication& publication, ExecutionContext& context);
 
   model::Catalogue catalogue_;
   std::vector<DeclaredProduct> products_;
   std::vector<StageInstance> stages_;
   size_t first_ = 0;  ///< number of the first stage in the analysis
   int64_t products_every_ = 0;
+  int64_t failures_ = 0;
   bool withheld_ = false;
+  bool unharmed_ = true;
 };
 
 }  // namespace pillion::stagehost

@@ -123,6 +123,11 @@ int32_t require_whole(pillion_setup* setup) {
   return 0;
 }
 
+int32_t declare_recoverable(pillion_setup* setup) {
+  setup->is_recoverable = true;
+  return 0;
+}
+
 int32_t require_separate_job(pillion_setup* setup, const pillion_value* place) {
   return guard([&] { expect_separate_job(*setup, node(place)); });
 }
@@ -233,7 +238,26 @@ int32_t withhold(pillion_work* work) {
 int32_t fetch_records(pillion_work* work, const pillion_records* have, const int64_t* wanted,
                       int64_t count, void* records) {
   return guard([&] {
-    fetch(*have, {wanted, static_cast<size_t>(count)}, records, *work->context);
+    fetch(*have, {wanted, static_cast<size_t>(count)}, records, std::nullopt, *work->context);
+  });
+}
+
+int32_t fetch_known(pillion_work* work, const pillion_records* have, const int64_t* wanted,
+                    int64_t count, void* records, uint8_t* found) {
+  return guard([&] {
+    const auto size = static_cast<size_t>(count);
+    fetch(*have, {wanted, size}, records, std::span(found, size), *work->context);
+  });
+}
+
+int32_t warn(pillion_work* work, const char* topic, const char* message) {
+  return guard([&] {
+    const auto& context = *work->context;
+    if (context.peers->rank() != 0) return;
+    const auto& origin = context.origin;
+    context.sink->note(
+        fmt::format("{}/{}/{}", origin.analysis, origin.number, topic),
+        fmt::format("analysis '{}', stage '{}': {}", origin.analysis, origin.stage, message));
   });
 }
 
@@ -453,7 +477,10 @@ const pillion_stage_host& host_table() {
                                            .scalar_count = &scalar_count,
                                            .scalar_name = &scalar_name,
                                            .scalar = &scalar,
-                                           .require_separate_job = &require_separate_job};
+                                           .require_separate_job = &require_separate_job,
+                                           .declare_recoverable = &declare_recoverable,
+                                           .warn = &warn,
+                                           .fetch_known = &fetch_known};
   return table;
 }
 

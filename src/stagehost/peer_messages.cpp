@@ -235,18 +235,25 @@ Places places_of(const Messages& requests, size_t record_size) {
   return places;
 }
 
-Messages answers(const Messages& requests, size_t record_size) {
+/// A byte for each key that is requested, 1 before its record, or 0 if there is none and need not
+/// be.
+Messages answers(const Messages& requests, size_t record_size, bool may_be_missing) {
   const auto places = places_of(requests, record_size);
   Messages out;
   for (const auto& [peer, bytes] : requests)
     for (size_t at = questions_in(bytes, record_size); at < bytes.size(); at += sizeof(int64_t)) {
       const int64_t key = key_at(bytes, at);
       const auto place = places.find(key);
-      if (place == places.end())
-        base::fail(ErrorCode::Stage, "a stage requests the record of key {}, which no peer has",
-                   key);
+      if (place == places.end() && !may_be_missing)
+        base::fail(
+            ErrorCode::Stage,
+            "a stage keeps values of cell or particle {}, which no rank shares. A run that has "
+            "resumed may have a checkpoint of another mesh. Resume on the same mesh, or give "
+            "the analysis another name, so that it starts from scratch",
+            key);
       auto& to = out[peer];
-      to.insert(to.end(), place->second, place->second + record_size);
+      append(to, static_cast<uint8_t>(place != places.end() ? 1 : 0));
+      if (place != places.end()) to.insert(to.end(), place->second, place->second + record_size);
     }
   return out;
 }
@@ -262,7 +269,7 @@ Messages exchange_with_others(comm::SparseExchange& exchange, int rank, Messages
 }  // namespace
 
 void fetch(const pillion_records& have, std::span<const int64_t> wanted, void* records,
-           const ExecutionContext& context) {
+           std::optional<std::span<uint8_t>> found, const ExecutionContext& context) {
   const auto& peers = *context.peers;
   auto& fence = *context.fence;
   comm::SparseExchange exchange(peers, comm::tags::stage_records);
@@ -271,16 +278,18 @@ void fetch(const pillion_records& have, std::span<const int64_t> wanted, void* r
   // exchange any more.
   fence.before_collective();
   requests = exchange_with_others(exchange, peers.rank(), std::move(requests));
-  auto replies = answers(requests, have.record_size);
+  auto replies = answers(requests, have.record_size, found.has_value());
   fence.before_collective();
   replies = exchange_with_others(exchange, peers.rank(), std::move(replies));
   std::map<int, size_t> next;
   auto* to = static_cast<std::byte*>(records);
-  for (const int64_t key : wanted) {
-    const int owner = layout::owner_of(key, peers.size());
-    std::memcpy(to, replies.at(owner).data() + next[owner], have.record_size);
-    next[owner] += have.record_size;
-    to += have.record_size;
+  for (size_t i = 0; i < wanted.size(); ++i, to += have.record_size) {
+    const int owner = layout::owner_of(wanted[i], peers.size());
+    const auto* from = replies.at(owner).data() + next[owner];
+    const bool is_there = static_cast<uint8_t>(*from) != 0;
+    if (found) (*found)[i] = is_there ? 1 : 0;
+    if (is_there) std::memcpy(to, from + 1, have.record_size);
+    next[owner] += 1 + (is_there ? have.record_size : 0);
   }
 }
 

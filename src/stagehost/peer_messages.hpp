@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -34,10 +35,11 @@ void in_turn(int32_t at_once, const std::function<void()>& body, const Execution
 // Records that belong to keys go from the peers that have them to peers that request them: what a
 // stage keeps on cells follows them when their blocks change hands, or after a restart.
 
-/// Writes the records of `wanted` behind one another. Throws if no peer has one of them.
+/// Writes the records of `wanted` behind one another. `found` says of each whether a peer has it;
+/// without that, it throws if none has. All peers give it, or none does.
 /// [collective over the peers]
 void fetch(const pillion_records& have, std::span<const int64_t> wanted, void* records,
-           const ExecutionContext& context);
+           std::optional<std::span<uint8_t>> found, const ExecutionContext& context);
 
 // What a stage has computed itself goes from one division of a box of cells to another, such as
 // between two directions of a Fourier transform. It goes the way of all fields.

@@ -87,7 +87,9 @@ fs::path find_stage(const std::string& name, const base::Value& place) {
   const auto file = find_stage_file(name, folders);
   if (!file.empty()) return file;
   if (name == "write")
-    place.fail_at_key("stage 'write' is now three: write_idx, write_hdf5, write_raw");
+    place.fail_at_key(
+        "there is no stage 'write', but one for each format: write_idx, write_hdf5, write_openpmd, "
+        "write_nek, write_plotfile, write_vtkhdf and write_raw");
   if (comes_with_pillion(name))
     place.fail_at_key(
         fmt::format("stage '{}' comes with Pillion but is not built here; run "

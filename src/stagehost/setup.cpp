@@ -479,7 +479,11 @@ void expect_separate_job(const pillion_setup& setup, const Value* place) {
 }
 
 void add_product(pillion_setup& setup, const std::string& name) {
-  products::check_name(name);
+  if (const auto fault = products::fault_of_product_name(name); !fault.empty())
+    setup.parameters.fail_at_key(fmt::format(
+        "stage '{}' would write a product '{}': {}. Products have the names of fields, meshes or "
+        "functions; rename these",
+        setup.stage, base::shortened(name), fault));
   for (const auto& known : setup.products)
     if (known.name == name)
       setup.parameters.fail_at_key(fmt::format(

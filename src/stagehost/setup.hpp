@@ -32,6 +32,7 @@ struct pillion_setup {
   std::vector<pillion::layout::Request> inputs;
   std::vector<pillion::stagehost::Output> outputs;
   bool requires_whole = false;  ///< coarse publications are of no use to the stage
+  bool is_recoverable = false;  ///< a failed run leaves what the stage keeps as it was
   std::string stage{};
   bool in_separate_job = false;      ///< none of the simulation's ranks ever runs it
   double memory_per_input_byte = 0;  ///< that the stage takes beside its inputs and outputs

@@ -96,6 +96,10 @@ void Sink::expect_own(const std::string& name, const products::Origin& origin) c
              name, origin.number + 1, origin.stage, known->number + 1, known->stage);
 }
 
+void Sink::note(const std::string& product, const std::string& sentence) {
+  if (noted_.insert(product).second) notes_.push_back(sentence);
+}
+
 void Sink::add(const Product& product) {
   const auto known = std::find_if(products_.begin(), products_.end(),
                                   [&](const Product& p) { return p.name == product.name; });

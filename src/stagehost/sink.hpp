@@ -4,9 +4,11 @@
 
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/bytes.hpp"
@@ -90,12 +92,18 @@ class Sink {
   void remove(const std::string& analysis);
   /// Adds a product, or replaces the one of the same name.
   void add(const Product& product);
+  /// Keeps a sentence for people about a product, unless there was one about it before.
+  void note(const std::string& product, const std::string& sentence);
+  /// The sentences since the last call.
+  [[nodiscard]] std::vector<std::string> take_notes() { return std::exchange(notes_, {}); }
 
  private:
   /// Throws if a product, by its name without a step, is another stage's.
   void expect_own(const std::string& name, const products::Origin& origin) const;
   std::filesystem::path folder_;
   std::vector<Product> products_;
+  std::set<std::string> noted_;  ///< products
+  std::vector<std::string> notes_;
 };
 
 }  // namespace pillion::stagehost

@@ -64,9 +64,41 @@ bool add_rows(const pillion_table& table, const ExecutionContext& context) {
   return true;
 }
 
+/// How many values were not finite, by the attribute of a table or by its last rows.
+int64_t not_finite_in(const pillion_table& table) {
+  constexpr std::string_view name = "not_finite";
+  constexpr int64_t longest = 1000;
+  int64_t most = 0;
+  for (int32_t a = 0; a < table.attribute_count; ++a) {
+    const auto& of = table.attributes[a];
+    if (of.name == name && of.text == nullptr && of.value > 0 && of.value < 1e18)
+      most = std::max(most, static_cast<int64_t>(of.value));
+  }
+  for (int32_t c = 0; c < table.column_count; ++c) {
+    const auto& column = table.columns[c];
+    if (column.integers == nullptr || !std::string_view(column.name).starts_with(name)) continue;
+    for (int64_t row = std::max<int64_t>(0, table.rows - longest); row < table.rows; ++row)
+      most = std::max(most, column.integers[row]);
+  }
+  return most;
+}
+
+/// Reports once for a product that values were not finite: its counts are easily overlooked.
+void note_not_finite(const pillion_table& table, const ExecutionContext& context) {
+  const int64_t count = not_finite_in(table);
+  if (count == 0) return;
+  const auto& origin = context.origin;
+  context.sink->note(
+      origin.analysis + "/" + table.name,
+      fmt::format("analysis '{}': {} values were not finite numbers in table '{}' by step {}; its "
+                  "`not_finite` counts them (said once for each table)",
+                  origin.analysis, count, table.name, origin.step));
+}
+
 }  // namespace
 
 void write_table(const pillion_table& table, const ExecutionContext& context) {
+  if (context.peers->rank() == 0) note_not_finite(table, context);
   if (table.in_parts != 0) return write_in_parts(table, context);
   if (context.peers->rank() != 0) return;
   if (products::is_growing(table) && add_rows(table, context)) return;

@@ -16,8 +16,8 @@
 #include "../common/autocovariance.hpp"
 #include "../common/cells.hpp"
 #include "../common/elements.hpp"
+#include "../common/followed.hpp"
 #include "../common/options.hpp"
-#include "../common/places.hpp"
 #include "series.hpp"
 #include "spacing.hpp"
 
@@ -34,6 +34,7 @@ class Autocorrelation final : public stage::Stage {
         lags_(integer_from(setup["lags"], 1, 10'000)),
         fit_every_(integer_from(setup["fit_every"], 1, most_counted)),
         from_step_(setup["from_step"].integer()),
+        followed_(field_, when_cells_change(setup)),
         series_(static_cast<size_t>(lags_)) {
     const auto& name = name_;
     if (is_unstructured(field_) && field_.centering == PILLION_POINT)
@@ -50,6 +51,7 @@ class Autocorrelation final : public stage::Stage {
     const auto numbers = static_cast<double>(series_.record_size() + 2);
     // The series, and again as records when blocks move.
     setup.memory(2 * 8 * numbers * field_.components / bytes_of(setup, {name}));
+    setup.survives_failures();
   }
 
   void run(stage::Step& step) override {
@@ -66,6 +68,7 @@ class Autocorrelation final : public stage::Stage {
     state.save("series", std::span<const int64_t>(keys_), std::span<const double>(records),
                series_.record_size());
     state.save("counters", series_.counters());
+    followed_.save(state);
     state.save("spacing_integers", spacing_.integers());
     state.save("spacing_reals", spacing_.reals());
   }
@@ -77,6 +80,7 @@ class Autocorrelation final : public stage::Stage {
                   "saved with other lags, another field or steps to leave out than those of this "
                   "run; what it gave cannot be continued");
     std::tie(keys_, records_) = state.load<double>("series", series_.record_size());
+    followed_.restore(state);
     series_.restore(state.load<int64_t>("counters"));
     spacing_.restore(state.load<int64_t>("spacing_integers"), state.load<double>("spacing_reals"));
   }
@@ -109,11 +113,11 @@ class Autocorrelation final : public stage::Stage {
     for (int32_t b = 0; b < step.block_count(input_); ++b) {
       const auto array = step.block(input_, b)[0];
       array.visit([&](const auto* data) {
-        places_.for_each_run(b, unfolded(array, field_), data,
-                             [&](const auto* values, int64_t stride, size_t count) {
-                               series_.take(at, count, values, stride);
-                               at += count;
-                             });
+        followed_.places().for_each_run(b, unfolded(array, field_), data,
+                                        [&](const auto* values, int64_t stride, size_t count) {
+                                          series_.take(at, count, values, stride);
+                                          at += count;
+                                        });
       });
     }
     series_.advance();
@@ -125,29 +129,27 @@ class Autocorrelation final : public stage::Stage {
     series_.resize(count);
   }
 
-  /// Sees to it that the series are those of the blocks that are here now.
+  /// Sees to it that the series are those of the blocks that are here now. All of them have as many
+  /// samples, so all begin again where some cells are new.
   void follow(const stage::Step& step) {
-    const bool are_known = places_.are_of(step, input_);
-    Places now = are_known ? Places() : Places(step, input_, field_);
-    const bool are_same = are_known || now == places_;
-    std::vector<int32_t> moved{!records_.empty() || !are_same ? 1 : 0};
-    step.sum(std::span(moved));
-    if (are_known) now = std::move(places_);
-    if (moved[0] == 0) {
-      places_ = std::move(now);
-      return;
-    }
-    auto wanted = now.keys();
-    if (series_.samples() > 0) {
+    const bool has_samples = series_.samples() > 0;
+    auto change = followed_.look(step, input_, has_samples);
+    if (!change) return;
+    auto wanted = change->places.keys();
+    const bool begins_again = has_samples && change->others > 0;
+    std::vector<double> records;
+    if (has_samples && !begins_again) {
       if (records_.empty()) records_ = packed();
-      records_ = step.fetch(std::span<const int64_t>(keys_), std::span<const double>(records_),
-                            series_.record_size(), wanted);
+      records = step.fetch(std::span<const int64_t>(keys_), std::span<const double>(records_),
+                           series_.record_size(), wanted);
     }
+    // Not before: records are of the places that were, if they cannot be fetched.
+    followed_.accept(std::move(*change));
     keys_ = std::move(wanted);
-    places_ = std::move(now);
+    if (begins_again) series_ = LaggedSeries(static_cast<size_t>(lags_));
     series_.resize(keys_.size());
     const size_t width = series_.record_size();
-    for (size_t s = 0; width * s < records_.size(); ++s) series_.unpack(s, &records_[width * s]);
+    for (size_t s = 0; width * s < records.size(); ++s) series_.unpack(s, &records[width * s]);
     records_ = {};
   }
 
@@ -161,17 +163,17 @@ class Autocorrelation final : public stage::Stage {
   void produce(const stage::Step& step) {
     series_.flush();
     const auto numbers = static_cast<int64_t>(autocovariance::components(lags_));
-    const int64_t points = places_.points(), components = field_.components;
+    const int64_t points = followed_.places().points(), components = field_.components;
     std::vector<Row> rows(series_.estimate_rows());
     size_t s = 0;
     for (int32_t b = 0; b < step.block_count(input_); ++b) {
       auto* out = step.produce<double>(output_, input_, b);
       if (is_unstructured(field_)) fill(out, step.block(input_, b).count(), rows);
       for (int64_t c = 0; c < components; ++c)
-        for (int64_t unit = 0; unit < places_.units(b); ++unit)
+        for (int64_t unit = 0; unit < followed_.places().units(b); ++unit)
           for (int64_t p = 0; p < points; ++p, ++s) {
             if (s % lanes == 0) series_.estimate(s / lanes, rows);
-            const int64_t at = places_.position(b, unit);
+            const int64_t at = followed_.places().position(b, unit);
             write(out + (at * components + c) * numbers * points + p, points, rows, s % lanes);
           }
     }
@@ -202,9 +204,9 @@ class Autocorrelation final : public stage::Stage {
   std::string name_, mesh_;
   int64_t lags_, fit_every_, from_step_;
   int32_t input_ = 0, output_ = 0;
+  Followed followed_;
   LaggedSeries series_;
   Spacing spacing_;
-  Places places_;
   std::vector<int64_t> keys_;    ///< of the series, or of records that are on their way to them
   std::vector<double> records_;  ///< from a checkpoint, until blocks are known
 };
@@ -216,6 +218,9 @@ const pillion_parameter parameters[] = {
     {"lags", "integer", "25", "Longest lag, in samples"},
     {"fit_every", "integer", "100", "Samples from one estimate to the next"},
     {"from_step", "integer", "0", "First step that is taken; leaves out how the flow begins"},
+    {"when_cells_change", "begin_again | fail", "begin_again",
+     "If cells are new, as after a refinement, or have ids that other cells had: all series begin "
+     "again"},
     {"key", "field", "number", "Integer field that numbers elements; read only on a spectral mesh"},
     {"into", "name", "null", "Name of the field that is made; null is FIELD_autocovariance"},
 };

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "../common/by_block.hpp"
 #include "../common/cells.hpp"
 #include "../common/element_volumes.hpp"
 #include "../common/elements.hpp"
@@ -188,7 +189,7 @@ class ElementsMean {
 };
 
 // Means over cells of the values at their points. Each point of a cell has the same part of its
-// volume, as in the weights of values at points.
+// volume, or the integral of its interpolation, as in the weights of values at points.
 
 class CellsMean {
  public:
@@ -200,15 +201,17 @@ class CellsMean {
     input_ = setup.input(stage::Input::as_shared({name}).with_points());
     output_ = setup.output_centred(setup["into"].text(), name, PILLION_FLOAT64, field.components,
                                    PILLION_CELL, field.units);
+    // A point is one of about four quadratic cells.
+    if (is_unstructured(field)) setup.memory(32 / bytes_of(setup, {name}));
   }
 
-  void run(const stage::Step& step) const {
+  void run(const stage::Step& step) {
     for (int32_t b = 0; b < step.block_count(input_); ++b) {
       const auto block = step.block(input_, b);
       auto* out = step.produce<double>(output_, input_, b);
       const auto array = block[0];
       array.visit([&](const auto* data) {
-        if (is_unstructured(field_)) over_cells(block, array, data, out);
+        if (is_unstructured(field_)) over_cells(step, block, array, data, out);
         else over_box(block, array, data, out);
       });
     }
@@ -216,8 +219,9 @@ class CellsMean {
 
  private:
   template <class T>
-  void over_cells(const stage::Block& block, const stage::Array& array, const T* data,
-                  double* out) const {
+  void over_cells(const stage::Step& step, const stage::Block& block, const stage::Array& array,
+                  const T* data, double* out) {
+    const auto& shares = shares_of(step, block).of_points;
     const auto& cells = block.connectivity();
     for (int64_t cell = 0; cell < block.count(); ++cell) {
       const int64_t begin = cells.offsets[cell], end = cells.offsets[cell + 1];
@@ -225,10 +229,50 @@ class CellsMean {
         double sum = 0;
         for (int64_t p = begin; p < end; ++p)
           sum +=
+              (shares.empty() ? 1 : shares[static_cast<size_t>(p)]) *
               static_cast<double>(data[cells.points[p] * array.strides[0] + c * array.strides[3]]);
-        *out++ = sum / static_cast<double>(end - begin);
+        *out++ = shares.empty() ? sum / static_cast<double>(end - begin) : sum;
       }
     }
+  }
+
+  /// What the points of each cell weigh, in all 1, as the cells list them; empty if those of every
+  /// cell weigh the same.
+  struct Shares {
+    int64_t topology = 0, geometry = 0;
+    std::vector<double> of_points;
+  };
+
+  /// Of a block; found again only when its cells have changed, or their points.
+  const Shares& shares_of(const stage::Step& step, const stage::Block& block) {
+    Shares& known = shares_.at(step.index(), block.id());
+    const auto& raw = block.raw();
+    const auto& list = block.connectivity();
+    const auto size = static_cast<size_t>(block.count() > 0 ? list.offsets[block.count()] : 0);
+    const bool is_known = raw.topology_version != 0 && raw.geometry_version != 0 &&
+                          known.topology == raw.topology_version &&
+                          known.geometry == raw.geometry_version;
+    if (is_known) return known;
+    known = {raw.topology_version, raw.geometry_version, {}};
+    if (std::none_of(list.types, list.types + block.count(),
+                     [](uint8_t type) { return quadratic_of(type) != nullptr; }))
+      return known;
+    BlockCells cells(step.mesh(field_.mesh), block);
+    known.of_points.resize(size);
+    for (int64_t cell = 0; cell < block.count(); ++cell) {
+      const auto points =
+          std::span(known.of_points)
+              .subspan(static_cast<size_t>(list.offsets[cell]), cells.points(cell).size());
+      std::fill(points.begin(), points.end(), 1 / static_cast<double>(points.size()));
+      const auto* quadratic = quadratic_of(list.types[cell]);
+      if (quadratic == nullptr) continue;
+      const auto shares = node_integrals(cells, cell, *quadratic, 1);
+      double sum = 0;
+      for (const double share : shares) sum += share;
+      if (std::abs(sum - 1) < 1e-6)  // not of a cell that is flat
+        std::copy(shares.begin(), shares.end(), points.begin());
+    }
+    return known;
   }
 
   template <class T>
@@ -259,6 +303,7 @@ class CellsMean {
   }
 
   pillion_field_description field_;
+  ByBlock<Shares> shares_;
   int32_t input_ = 0, output_ = 0;
 };
 

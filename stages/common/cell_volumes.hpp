@@ -17,6 +17,8 @@
 
 #include "by_block.hpp"
 #include "cells.hpp"
+#include "quadratic_cells.hpp"
+#include "sampled_values.hpp"
 
 namespace pillion::stages {
 
@@ -196,12 +198,29 @@ class BlockCells {
   PolyhedronFaces faces_;
 };
 
+/// The integral of the interpolation of each point of a cell, whose volume is known.
+inline std::vector<double> node_integrals(BlockCells& cells, int64_t cell, const QuadraticCell& of,
+                                          double volume) {
+  const auto at = cells.places(cell);
+  std::vector<Vec3> places(at.begin(), at.end());
+  complete(of, places);
+  std::vector<double> each;
+  weigh_points(of, places, volume, each);
+  return node_integrals(of, at.size(), each);
+}
+
 // Weights. A cell weighs its volume, or its area or length if the mesh has two dimensions or one.
 // Cells with flags are left out, and so are cells of fewer dimensions than the mesh, which are
 // there to mark its boundary. A point weighs what its cells share among their points evenly: the
 // lumped mass matrix of linear elements (O. C. Zienkiewicz, R. L. Taylor: The Finite Element
-// Method). A point that several blocks have then weighs in each what the cells there contribute, so
-// that weights add up to the volume of the mesh however it is cut.
+// Method). A cell with nodes in the middle of its edges gives each the integral of its
+// interpolation, which may be below 0: means are exact, and whatever needs more than a mean takes
+// the values at points of a quadrature instead, see for_each_sample(). A point that several blocks
+// have then weighs in each what the cells there contribute, so that weights add up to the volume of
+// the mesh however it is cut.
+
+/// Which part of a mesh the weights of points stand for: all cells, or those with straight edges.
+enum class PointsOf { all_cells, straight_cells };
 
 class CellVolumes {
  public:
@@ -211,6 +230,7 @@ class CellVolumes {
     std::vector<double> of_cells;
     std::vector<uint8_t> cell_flags;   ///< hidden if a cell does not count
     std::vector<double> of_points;     ///< empty until they are wanted
+    std::vector<double> of_straight;   ///< the same of cells with straight edges; empty if all are
     std::vector<uint8_t> point_flags;  ///< hidden if no cell of a point counts
   };
 
@@ -233,18 +253,20 @@ class CellVolumes {
 
   /// For the values of a field of the mesh in a block; good until the next call.
   CellWeights weights(const stage::Step& step, const pillion_mesh& mesh, const stage::Block& block,
-                      pillion_centering centering) {
-    return weights(step.index(), step.peer(), mesh, block, centering);
+                      pillion_centering centering, PointsOf points = PointsOf::all_cells) {
+    return weights(step.index(), step.peer(), mesh, block, centering, points);
   }
   CellWeights weights(int64_t step, int32_t peer, const pillion_mesh& mesh,
-                      const stage::Block& block, pillion_centering centering) {
+                      const stage::Block& block, pillion_centering centering,
+                      PointsOf points = PointsOf::all_cells) {
     of(step, peer, mesh, block);
     Seen& seen = seen_.at(step, block.id());
     const bool at_points = centering == PILLION_POINT;
     if (at_points) share_among_points(mesh, block, seen);
     auto& flags = at_points ? seen.point_flags : seen.cell_flags;
     CellWeights out;
-    out.of_values = at_points ? seen.of_points : seen.of_cells;
+    const bool is_straight = points == PointsOf::straight_cells && !seen.of_straight.empty();
+    out.of_values = !at_points ? seen.of_cells : is_straight ? seen.of_straight : seen.of_points;
     if (!at_points) out.parts = CellParts(block.raw().weight);
     out.row = static_cast<int64_t>(out.of_values.size());
     if (block.raw().connectivity == nullptr) {
@@ -263,6 +285,31 @@ class CellVolumes {
     if (std::any_of(flags.begin(), flags.end(), [](uint8_t bits) { return bits != 0; }))
       out.flags = &flags_;
     return out;
+  }
+
+  /// Calls use(values, weights) with the values of fields at points of a quadrature within the
+  /// cells that count and have nodes in the middle of their edges, up to 1024 at a time. `all` are
+  /// arrays of values at the block's points.
+  template <class Use>
+  void for_each_sample(const stage::Step& step, const pillion_mesh& mesh, const stage::Block& block,
+                       const std::vector<Selected>& all, Use&& use) {
+    const Seen& seen = of(step, mesh, block);
+    BlockCells cells(mesh, block);
+    const CellParts parts(block.raw().weight);
+    SampledValues values(all, block.point_count());
+    std::vector<Vec3> places;
+    std::vector<double> each;
+    for (int64_t c = 0; c < cells.count(); ++c) {
+      const auto* quadratic = quadratic_of(cells.type(c));
+      if (quadratic == nullptr || seen.cell_flags[static_cast<size_t>(c)] != 0) continue;
+      const auto at = cells.places(c);
+      places.assign(at.begin(), at.end());
+      complete(*quadratic, places);
+      weigh_points(*quadratic, places,
+                   seen.of_cells[static_cast<size_t>(c)] * part_of(parts, cells, c), each);
+      values.add(*quadratic, cells.points(c), each, use);
+    }
+    values.flush(use);
   }
 
  private:
@@ -314,9 +361,11 @@ class CellVolumes {
     const CellShape* shape = shape_of(type);
     if (shape == nullptr)
       fail(" is of VTK's type " + std::to_string(type) +
-           ", whose volume this version cannot compute; share linear or quadratic cells");
+           ", whose volume this version cannot compute; share linear or quadratic cells, or " +
+           "elements of higher order as a mesh of kind: spectral");
     const std::string called = std::string(" is a ") + shape->name;
     const auto points = static_cast<int32_t>(cells.points(cell).size());
+    const auto in_order = "; list its points in the order of VTK's type " + std::to_string(type);
     if (shape->points != 0 && points != shape->points)
       fail(called + ", which has " + std::to_string(shape->points) + " points, and has " +
            std::to_string(points));
@@ -324,6 +373,8 @@ class CellVolumes {
       fail(called + " of " + std::to_string(shape->dimensions) +
            " dimensions, and the cells of its mesh have " + std::to_string(mesh.axes) +
            "; set `dimensions` of the mesh");
+    if (const auto place = stage::misplaced_point(*shape, cells.places(cell)))
+      fail(called + place->sentence() + in_order);
     const auto found = cells.measure(cell, *shape);
     if (!std::isfinite(found.size)) fail(called + " with a volume that is not finite");
     if (found.size >= 0) return found.size;
@@ -331,9 +382,7 @@ class CellVolumes {
     std::array<char, 32> text{};
     (void)std::snprintf(text.data(), text.size(), "%.6g", found.size);
     fail(called + " that is inverted: its volume is " + text.data() +
-         (cells.is_unstructured()
-              ? "; list its points in the order of VTK's type " + std::to_string(type)
-              : "; its coordinates must be right-handed"));
+         (cells.is_unstructured() ? in_order : "; its coordinates must be right-handed"));
     return 0;
   }
 
@@ -348,19 +397,31 @@ class CellVolumes {
     const auto count = static_cast<size_t>(block.point_count());
     if (count == 0 || (!seen.of_points.empty() && block.raw().weight == nullptr)) return;
     seen.of_points.assign(count, 0);
+    seen.of_straight.clear();
     seen.point_flags.assign(count, PILLION_CELL_HIDDEN);
     BlockCells cells(mesh, block);
     const CellParts parts(block.raw().weight);
+    std::vector<int64_t> curved;
     for (int64_t c = 0; c < cells.count(); ++c) {
       const auto cell = static_cast<size_t>(c);
       if (seen.cell_flags[cell] != 0) continue;
       const auto points = cells.points(c);
+      for (const int64_t p : points) seen.point_flags[static_cast<size_t>(p)] = 0;
+      if (quadratic_of(cells.type(c)) != nullptr) {
+        curved.push_back(c);
+        continue;
+      }
       const double part =
           seen.of_cells[cell] * part_of(parts, cells, c) / static_cast<double>(points.size());
-      for (const int64_t p : points) {
-        seen.of_points[static_cast<size_t>(p)] += part;
-        seen.point_flags[static_cast<size_t>(p)] = 0;
-      }
+      for (const int64_t p : points) seen.of_points[static_cast<size_t>(p)] += part;
+    }
+    if (!curved.empty()) seen.of_straight = seen.of_points;
+    for (const int64_t c : curved) {
+      const double size = seen.of_cells[static_cast<size_t>(c)] * part_of(parts, cells, c);
+      const auto integrals = node_integrals(cells, c, *quadratic_of(cells.type(c)), size);
+      const auto points = cells.points(c);
+      for (size_t n = 0; n < points.size(); ++n)
+        seen.of_points[static_cast<size_t>(points[n])] += integrals[n];
     }
   }
 

@@ -110,6 +110,19 @@ inline hid_t type_of(pillion_type type) {
   }
 }
 
+/// Rows of a virtual dataset are those of a dataset in another file. HDF5 takes a percent sign in
+/// these names for the place of a number, unless it is there twice.
+inline void add_source(hid_t properties, hid_t rows, const std::string& file,
+                       const std::string& dataset, hid_t there) {
+  const auto plain = [](const std::string& name) {
+    std::string out;
+    for (const char c : name) out += c == '%' ? "%%" : std::string(1, c);
+    return out;
+  };
+  check(H5Pset_virtual(properties, rows, plain(file).c_str(), plain(dataset).c_str(), there),
+        "refer to " + file);
+}
+
 /// Gives an object an attribute of one value, or of a list of them.
 inline void put(hid_t object, const char* name, hid_t type, const std::vector<hsize_t>& extents,
                 const void* values) {

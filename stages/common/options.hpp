@@ -138,7 +138,10 @@ inline std::string dataset_name(const stage::Setup& setup, const std::string& me
   const auto given = setup["name"];
   const std::string name = given ? given.text() : mesh;
   if (name.empty() || name[0] == '.' || name.find_first_of("/%() \t") != std::string::npos)
-    given.fail("'" + name + "' cannot name a dataset");
+    (given ? given : setup["fields"])
+        .fail("'" + name +
+              "' cannot name a dataset, which becomes a part of paths; give one without "
+              "blanks, '/', '%' and parentheses, as in `name: data`");
   return name;
 }
 

@@ -119,18 +119,19 @@ inline int64_t not_positive(const std::vector<double>& mass) {
   return count;
 }
 
+/// Vectors with a component that is not finite.
+inline int64_t not_finite(const Vectors& vectors) {
+  int64_t count = 0;
+  for (size_t i = 0; i < vectors[0].size(); ++i)
+    count +=
+        std::isfinite(vectors[0][i]) && std::isfinite(vectors[1][i]) && std::isfinite(vectors[2][i])
+            ? 0
+            : 1;
+  return count;
+}
+
 /// Sum of masses, and of mass times vector.
 using Weighted = std::array<double, 4>;
-
-/// Over the particles that belong to any of the species in `members`.
-inline Weighted weigh(const Particles& p, uint64_t members) {
-  const auto mass = [&](int64_t i) { return (p.member[i] & members) != 0 ? p.mass[i] : 0.0; };
-  Weighted sum{};
-  sum[0] = sum_of(p.size(), mass);
-  for (int axis = 0; axis < 3; ++axis)
-    sum[axis + 1] = sum_of(p.size(), [&](int64_t i) { return mass(i) * p.vector[axis][i]; });
-  return sum;
-}
 
 /// The centre of mass, or its velocity; zero if there is no mass.
 inline std::array<double, 3> centre(const Weighted& sum) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where series over time live: each component of each cell, element, or point of an element, of the
 // blocks that this peer has. A series is known by a key that depends on the cell or the element's
-// number alone, so that it can be followed when blocks change. Cells of an unstructured mesh that
-// are flagged have none: a copy would have the key of its original.
+// number alone, so that it can be followed when blocks change; of cells without ids it cannot.
+// Cells of an unstructured mesh that are flagged have none: a copy would have the key of its
+// original.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +31,7 @@ class Places {
       Part part{.n = extent_of(block, field), .block = block.id()};
       for (size_t d = 0; d < static_cast<size_t>(field.axes); ++d) part.lo[d] = block.lo()[d];
       if (field.mesh_kind == PILLION_SPECTRAL) part.numbers = numbers_of(block);
-      if (is_unstructured(field)) add_cells(block, field, part);
+      if (is_unstructured(field)) add_cells(step.peer(), block, part);
       parts_.push_back(std::move(part));
     }
   }
@@ -78,6 +79,9 @@ class Places {
            at / (n[0] * n[1]) * array.strides[2];
   }
 
+  /// Whether keys are those of cells wherever these are. Otherwise they are good while no block
+  /// changes.
+  [[nodiscard]] bool has_ids() const { return has_ids_; }
   /// Points of an element; 1 for cells.
   [[nodiscard]] int64_t points() const { return points_; }
   /// Cells or elements of a block.
@@ -131,22 +135,19 @@ class Places {
     return out;
   }
 
-  /// The ids of the cells that are not flagged, and where these are.
-  static void add_cells(const stage::Block& block, const pillion_field_description& field,
-                        Part& part) {
+  /// The ids of the cells that are not flagged, and where these are. Without ids, numbers that no
+  /// other cell has while blocks stay.
+  void add_cells(int32_t peer, const stage::Block& block, Part& part) {
     const auto* ids = block.connectivity().cell_ids;
-    if (ids == nullptr && block.count() > 0)
-      throw Error(ErrorCode::Stage,
-                  std::string("cells of mesh '") + field.mesh +
-                      "' have no ids, by which series are found again when blocks change; share "
-                      "`ids` with the cells");
+    if (ids == nullptr && block.count() > 0) has_ids_ = false;
     const auto* flags = block.raw().flags;
     for (int64_t cell = 0; cell < block.count(); ++cell) {
+      const int64_t unnamed = (static_cast<int64_t>(peer) << 40) + unnamed_++;
       const bool counts =
           flags == nullptr ||
           is_counted(static_cast<const uint8_t*>(flags->data)[cell * flags->strides[0]]);
       if (!counts) continue;
-      part.numbers.push_back(ids[cell]);
+      part.numbers.push_back(ids == nullptr ? unnamed : ids[cell]);
       part.positions.push_back(cell);
     }
     part.n[0] = static_cast<int64_t>(part.numbers.size());
@@ -178,6 +179,8 @@ class Places {
 
   std::vector<Part> parts_;
   int64_t components_ = 1, points_ = 1;
+  int64_t unnamed_ = 0;  ///< cells so far
+  bool has_ids_ = true;
   Extent cells_ = {1, 1, 1};
 };
 

@@ -17,7 +17,7 @@ namespace pillion::stages {
 class Rows {
  public:
   /// The next value of the row that is being made. All rows have the columns of the first one, in
-  /// its order.
+  /// its order. The first column begins a row: what was left of one without an end is dropped.
   void add(std::string_view name, std::string_view units, double value) {
     next(name, units, true).reals.push_back(value);
   }
@@ -100,6 +100,7 @@ class Rows {
   };
 
   Column& next(std::string_view name, std::string_view units, bool is_real) {
+    if (next_ > 0 && name == columns_.front().name) drop_begun();
     if (count_ == 0 && next_ == columns_.size())
       columns_.push_back({std::string(name), {}, is_real, {}, {}});
     if (next_ == columns_.size() || columns_[next_].name != name ||
@@ -108,6 +109,14 @@ class Rows {
     auto& column = columns_[next_++];
     if (column.units != units) column.units = units;
     return column;
+  }
+  /// The row that a failed publication has begun.
+  void drop_begun() {
+    if (count_ == 0) columns_.clear();
+    for (auto& column : columns_)
+      if (column.is_real) column.reals.resize(count_);
+      else column.integers.resize(count_);
+    next_ = 0;
   }
   [[noreturn]] static void fail(const std::string& what) {
     throw Error(ErrorCode::Stage, "a row of a table " + what);

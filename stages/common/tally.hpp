@@ -120,6 +120,28 @@ class Tally {
           sums_[slot * axes_.size() + a] += values[a][i] * size;
     }
   }
+  /// Takes the counts of values back, and their weights; volumes stay.
+  void take_back(std::span<const std::span<double>> values, std::span<const double> weights) {
+    for (size_t i = 0; i < values[0].size(); ++i) {
+      const int64_t slot = slot_of(values, i);
+      --counts_[slot < 0 ? slots() : static_cast<size_t>(slot)];
+      if (slot < 0 || weights_.empty()) continue;
+      if (std::isfinite(weights[i])) weights_[slot] -= weights[i];
+      else --counts_[slots() + 1];
+    }
+  }
+  /// Values that have volumes, but are not counted: they lie between counted ones.
+  void weigh(std::span<const std::span<double>> values, std::span<const double> volumes) {
+    if (volumes_.empty()) return;
+    for (size_t i = 0; i < values[0].size(); ++i) {
+      const int64_t slot = slot_of(values, i);
+      if (slot < 0) continue;
+      volumes_[slot] += volumes[i];
+      if (!sums_.empty())
+        for (size_t a = 0; a < axes_.size(); ++a)
+          sums_[slot * axes_.size() + a] += values[a][i] * volumes[i];
+    }
+  }
   /// For counts along one axis, and nothing beside them.
   void add(std::span<const double> values) {
     for (const double v : values) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cells of any shape in pieces: tetrahedra and triangles with a value at each corner, and
 // what a plane cuts out of them. Pieces meet at the means of faces and cells, so that cells with a
-// common face have the same pieces of it. Curved edges are taken to be straight.
+// common face have the same pieces of it. A cell with nodes in the middle of its edges is first
+// divided into linear ones, whose edges run from node to node.
 #pragma once
 
 #include <array>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "cell_volumes.hpp"
+#include "quadratic_cells.hpp"
 
 namespace pillion::stages {
 
@@ -20,6 +22,10 @@ struct Valued {
   Vec3 place;
   double value = 0;
 };
+inline Valued operator+(const Valued& a, const Valued& b) {
+  return {a.place + b.place, a.value + b.value};
+}
+inline Valued operator*(double f, const Valued& a) { return {f * a.place, f * a.value}; }
 
 inline Valued mean_of(std::span<const Valued> points) {
   Valued out;
@@ -46,21 +52,27 @@ class CellPieces {
 
   [[nodiscard]] BlockCells& cells() { return cells_; }
 
-  /// Of a cell of three dimensions; `value(point)` is that of a point of the block. Good until the
-  /// next call.
+  /// A cell's points, and the nodes that its interpolation has besides; `value(point)` is that of
+  /// a point of the block. All corners of its pieces but means lie among them. Good until the next
+  /// call.
+  template <class Value>
+  [[nodiscard]] const std::vector<Valued>& nodes(int64_t cell, Value&& value) {
+    nodes_.clear();
+    for (const int64_t p : cells_.points(cell)) nodes_.push_back({cells_.place(p), value(p)});
+    if (const auto* quadratic = quadratic_of(cells_.type(cell))) complete(*quadratic, nodes_);
+    return nodes_;
+  }
+
+  /// Of a cell of three dimensions. Good until the next call.
   template <class Value>
   [[nodiscard]] const std::vector<Tetrahedron>& tetrahedra(int64_t cell, Value&& value) {
     tetrahedra_.clear();
     const CellShape* shape = shape_of(cells_.type(cell));
     if (shape == nullptr || shape->dimensions != 3) return tetrahedra_;
-    const auto points = cells_.points(cell);
-    const auto at = [&](int64_t point) { return Valued{cells_.place(point), value(point)}; };
-    if (shape->type == 10) {
-      tetrahedra_.push_back({{at(points[0]), at(points[1]), at(points[2]), at(points[3])}});
-      return tetrahedra_;
-    }
-    const auto centre = centre_of(*shape, points, at);
     if (shape->type == polyhedron_type) {
+      const auto at = [&](int64_t point) { return Valued{cells_.place(point), value(point)}; };
+      gather(cells_.points(cell), at);
+      const auto centre = mean_of(std::span<const Valued>(corners_));
       const auto& faces = cells_.faces(cell);
       const auto signs = faces.signs();
       for (size_t f = 0; f < faces.count(); ++f) {
@@ -70,37 +82,42 @@ class CellPieces {
       settle(signs.empty());
       return tetrahedra_;
     }
-    std::array<int64_t, 9> of_face{};
-    for (const auto& face : shape->faces) {
-      for (size_t i = 0; i < face.corners; ++i) of_face[i] = points[face.points[i]];
-      gather(std::span<const int64_t>(of_face).first(face.corners), at);
-      add_face(centre, 1);
+    (void)nodes(cell, value);
+    if (const auto* quadratic = quadratic_of(shape->type)) {
+      for (const auto& part : quadratic->parts) {
+        part_.clear();
+        for (const uint8_t n : part.nodes) part_.push_back(nodes_[n]);
+        add_cell(*shape_of(part.type), part_);
+      }
+    } else {
+      add_cell(*shape, nodes_);
     }
     settle(false);
     return tetrahedra_;
   }
 
-  /// The corners of a cell of two dimensions, in order around it; strips are given by `use` one
-  /// triangle at a time.
+  /// The corners of a cell of two dimensions, in order around it; a strip, or a cell with nodes in
+  /// the middle of its edges, comes in several polygons.
   template <class Value, class Use>
   void polygons(int64_t cell, Value&& value, Use&& use) {
     const CellShape* shape = shape_of(cells_.type(cell));
     if (shape == nullptr || shape->dimensions != 2) return;
-    const auto points = cells_.points(cell);
-    const auto at = [&](int64_t point) { return Valued{cells_.place(point), value(point)}; };
-    if (shape->type == 6) {
-      for (size_t i = 2; i < points.size(); ++i) {
-        gather(points.subspan(i - 2, 3), at);
-        use(std::span<const Valued>(corners_));
-      }
-      return;
+    (void)nodes(cell, value);
+    const auto polygon = [&](const auto& numbers) {
+      corners_.clear();
+      for (const auto n : numbers) corners_.push_back(nodes_[static_cast<size_t>(n)]);
+      use(std::span<const Valued>(corners_));
+    };
+    if (const auto* quadratic = quadratic_of(shape->type)) {
+      for (const auto& part : quadratic->parts) polygon(part.nodes);
+    } else if (shape->type == 6) {
+      for (size_t i = 2; i < nodes_.size(); ++i) polygon(std::array{i - 2, i - 1, i});
+    } else if (shape->faces.empty()) {
+      use(std::span<const Valued>(nodes_));
+    } else {
+      const auto& face = shape->faces[0];
+      polygon(std::span(face.points).first(face.corners));
     }
-    corners_.clear();
-    if (shape->faces.empty()) gather(points, at);
-    else
-      for (size_t i = 0; i < shape->faces[0].corners; ++i)
-        corners_.push_back(at(points[shape->faces[0].points[i]]));
-    use(std::span<const Valued>(corners_));
   }
 
  private:
@@ -109,29 +126,26 @@ class CellPieces {
     corners_.clear();
     for (const int64_t p : points) corners_.push_back(at(p));
   }
-  /// Of its corners alone: each is on some face.
-  template <class At>
-  Valued centre_of(const CellShape& shape, std::span<const int64_t> points, At&& at) {
-    size_t corners = points.size();
-    if (!shape.faces.empty()) {
-      corners = 0;
-      for (const auto& face : shape.faces)
-        for (size_t i = 0; i < face.corners; ++i)
-          corners = std::max<size_t>(corners, face.points[i] + size_t{1});
+  /// A cell with straight edges.
+  void add_cell(const CellShape& shape, std::span<const Valued> points) {
+    if (shape.type == 10) return add_piece(points[0], points[1], points[2], points[3], 1);
+    const auto centre = mean_of(points);
+    for (const auto& face : shape.faces) {
+      corners_.clear();
+      for (size_t i = 0; i < face.corners; ++i) corners_.push_back(points[face.points[i]]);
+      add_face(centre, 1);
     }
-    gather(points.first(corners), at);
-    return mean_of(std::span<const Valued>(corners_));
+  }
+  void add_piece(const Valued& a, const Valued& b, const Valued& c, const Valued& d, double sign) {
+    const double volume = dot(b.place - a.place, cross(c.place - a.place, d.place - a.place));
+    tetrahedra_.push_back({{a, b, c, d}, sign * volume});
   }
   void add_face(const Valued& centre, double sign) {
-    const auto add = [&](const Valued& a, const Valued& b, const Valued& c) {
-      const double volume =
-          dot(a.place - centre.place, cross(b.place - centre.place, c.place - centre.place));
-      tetrahedra_.push_back({{centre, a, b, c}, sign * volume});
-    };
     const size_t n = corners_.size();
-    if (n == 3) return add(corners_[0], corners_[1], corners_[2]);
+    if (n == 3) return add_piece(centre, corners_[0], corners_[1], corners_[2], sign);
     const Valued middle = mean_of(std::span<const Valued>(corners_));
-    for (size_t i = 0; i < n; ++i) add(middle, corners_[i], corners_[(i + 1) % n]);
+    for (size_t i = 0; i < n; ++i)
+      add_piece(centre, middle, corners_[i], corners_[(i + 1) % n], sign);
   }
   /// Turns volumes into signs: those of most of the cell are positive.
   void settle(bool all_alike) {
@@ -142,7 +156,7 @@ class CellPieces {
   }
 
   BlockCells cells_;
-  std::vector<Valued> corners_;
+  std::vector<Valued> nodes_, part_, corners_;
   std::vector<Tetrahedron> tetrahedra_;
 };
 

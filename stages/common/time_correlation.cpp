@@ -3,6 +3,8 @@
 #include "time_correlation.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <span>
 
 #include "particles.hpp"
@@ -10,9 +12,9 @@
 
 namespace pillion::stages {
 
-// A publication's way through a time correlation: read, check, find the frame of reference, keep an
-// origin if one is due, compare with all that are kept. Every failure is agreed on by the peers
-// before any state changes.
+// A publication's way through a time correlation: read, check, keep an origin if one is due, find
+// the frames of reference, compare with all origins that are kept. Every failure is agreed on by
+// the peers before any state changes.
 
 Particles TimeCorrelation::read(const stage::Step& step) const {
   Particles p;
@@ -35,7 +37,8 @@ Particles TimeCorrelation::read(const stage::Step& step) const {
 /// Finds what makes a result impossible, the same on every peer.
 void TimeCorrelation::check(const stage::Step& step, const Particles& p) {
   const bool molecules = options_.per == Per::molecule;
-  std::vector<int64_t> found = {molecules ? 0 : duplicates(p.key), not_positive(p.mass), 0};
+  std::vector<int64_t> found = {molecules ? 0 : duplicates(p.key), not_positive(p.mass), 0,
+                                not_finite(p.vector)};
   if (molecules)
     for (const auto key : p.key) found[2] += key == 0 ? 1 : 0;
   step.sum(std::span(found));
@@ -48,47 +51,31 @@ void TimeCorrelation::check(const stage::Step& step, const Particles& p) {
     throw Error(ErrorCode::Stage, std::to_string(found[1]) +
                                       " particles have a mass that is not positive at step " +
                                       std::to_string(step.index()));
+  if (found[3] > 0)
+    throw Error(ErrorCode::Stage, std::to_string(found[3]) + " particles have a '" +
+                                      options_.vector + "' that is not finite at step " +
+                                      std::to_string(step.index()));
   without_molecule_ = found[2];
 }
 
-std::vector<Centre> TimeCorrelation::centres(const stage::Step& step, const Particles& p) const {
-  const size_t species = options_.selection.size();
-  std::vector<Centre> out(species);
+/// For each kept origin and species, the centres to take off: of the particles that are there at
+/// both times. Where some have left, or come, the centre of all is that of another set, which may
+/// lie far away although nothing moved.
+std::vector<TimeCorrelation::Reference> TimeCorrelation::references(const stage::Step& step,
+                                                                    const Particles& p) const {
+  std::vector<Reference> out(origins_.kept().size() * options_.selection.size());
   if (options_.drift == Drift::none) return out;
   std::vector<double> sums;
-  for (size_t s = 0; s < species; ++s) {
-    const auto sum = weigh(p, options_.drift == Drift::system ? ~uint64_t{0} : uint64_t{1} << s);
-    sums.insert(sums.end(), sum.begin(), sum.end());
-  }
-  step.sum(std::span(sums));
-  for (size_t s = 0; s < species; ++s)
-    out[s] = centre({sums[4 * s], sums[4 * s + 1], sums[4 * s + 2], sums[4 * s + 3]});
-  return out;
-}
-
-/// For each kept origin and species, the centres to take off. Where either side is coarse they are
-/// those of the particles that both have.
-std::vector<TimeCorrelation::Reference> TimeCorrelation::references(
-    const stage::Step& step, const Particles& p, const std::vector<Centre>& now) const {
-  std::vector<Reference> out;
-  std::vector<double> sums;
-  std::vector<size_t> places;
   for (const auto& origin : origins_.kept()) {
-    const bool common = options_.drift != Drift::none && (origin.coarse || coarse(step));
-    for (size_t s = 0; s < now.size(); ++s) {
-      if (common) places.push_back(out.size());
-      out.emplace_back(now[s], origin.centres[s]);
-    }
-    if (!common) continue;
-    for (const auto& sum : weigh_common(p, origin.tracks, options_.drift == Drift::system))
-      sums.insert(sums.end(), sum.begin(), sum.end());
+    auto each = weigh_common(p, of_species(origin.tracks));
+    if (options_.follows_all()) each.assign(each.size(), weigh_all(p, origin.tracks.back()));
+    for (const auto& sum : each) sums.insert(sums.end(), sum.begin(), sum.end());
   }
-  if (places.empty()) return out;
   step.sum(std::span(sums));
-  for (size_t n = 0; n < places.size(); ++n) {
+  for (size_t n = 0; n < out.size(); ++n) {
     WeightedTwice sum{};
     std::copy_n(&sums[n * sum.size()], sum.size(), sum.begin());
-    out[places[n]] = stages::centres(sum);
+    out[n] = stages::centres(sum);
   }
   return out;
 }
@@ -118,14 +105,75 @@ void TimeCorrelation::take_samples(const stage::Step& step,
   }
 }
 
+Motion TimeCorrelation::motion(const stage::Step& step, const Snapshot& now) const {
+  Motion out = motion_of(of_species(now), of_species(latest_),
+                         continuity_.limit(step.time() - latest_time_));
+  std::vector<int64_t> counts{out.common, out.gone, out.beyond};
+  std::vector<double> sums{out.squares, out.products, out.now, out.then}, largest{out.largest};
+  step.sum(std::span(counts));
+  step.sum(std::span(sums));
+  step.max(std::span(largest));
+  return {counts[0], counts[1], sums[0], sums[1], sums[2], sums[3], largest[0], counts[2]};
+}
+
+/// Whether origins begin again, since ids do not belong to the particles that had them before.
+bool TimeCorrelation::watch(const stage::Step& step, const Snapshot& now) {
+  const auto motion = this->motion(step, now);
+  const double interval = step.time() - latest_time_;
+  if (!continuity_.are_the_same(motion, interval)) {
+    const std::string text =
+        "at step " + std::to_string(step.index()) + " particles of mesh '" + options_.mesh +
+        "' are not the ones that had their ids before: all of them jump" +
+        (motion.gone > 0 ? ", and " + std::to_string(motion.gone) + " ids are gone" : "") +
+        ", so they were renumbered (in LAMMPS use `delete_atoms … compress no`, and no "
+        "reset_atoms)";
+    if (options_.fails_if_ids_change)
+      throw Error(ErrorCode::Stage, text + "; `when_ids_change: begin_again` starts again there");
+    step.warn("renumbered", text + "; time origins begin again there");
+    origins_.clear();
+    ++begun_again_;
+    return true;
+  }
+  const auto domain = step.domain(options_.mesh);
+  const double spacing = std::pow(
+      volume(domain) / static_cast<double>(std::max<int64_t>(motion.common, 1)), 1.0 / dimensions_);
+  const double reach = continuity_.reach(interval, spacing);
+  if (motion.largest > reach) forget(step, now, reach);
+  else continuity_.add(motion, interval);
+  return false;
+}
+
+/// Takes particles out of all origins that have an id now which was another's.
+void TimeCorrelation::forget(const stage::Step& step, const Snapshot& now, double reach) {
+  const auto others = changed_beyond(reach, of_species(now), of_species(latest_));
+  std::vector<int64_t> count{static_cast<int64_t>(others.size())};
+  std::vector<int64_t> first{others.empty() ? std::numeric_limits<int64_t>::max() : others[0]};
+  step.sum(std::span(count));
+  step.min(std::span(first));
+  const std::string text = "at step " + std::to_string(step.index()) + " " +
+                           std::to_string(count[0]) + " particles of mesh '" + options_.mesh +
+                           "' have the ids of others that were elsewhere (id " +
+                           std::to_string(first[0]) + " is the first)";
+  if (options_.fails_if_ids_change)
+    throw Error(ErrorCode::Stage, text + "; give no id to a second particle, or set " +
+                                      "`when_ids_change: begin_again`");
+  step.warn("ids", text + "; they count from the next time origin on (said once)");
+  ids_used_again_ += count[0];
+  for (auto& origin : origins_.kept())
+    for (auto& track : origin.tracks) track = without(track, others);
+}
+
 void TimeCorrelation::follow(stage::Step& step) {
   const auto particles = read(step);
   check(step, particles);
-  const auto now = centres(step, particles);
-  latest_ = snapshot_of(particles, options_.selection.size(), options_.per, latest_);
-  if (origins_.due(step.publication()))
-    origins_.add({step.index(), step.time(), now, latest_, coarse(step)});
-  take_samples(step, references(step, particles, now));
+  auto latest = snapshot_of(particles, options_.selection.size(), options_.per, latest_,
+                            options_.follows_all());
+  const bool begins = watch(step, latest);
+  latest_ = std::move(latest);
+  latest_time_ = step.time();
+  if (begins || origins_.due(step.publication()))
+    origins_.add({step.index(), step.time(), latest_});
+  take_samples(step, references(step, particles));
 }
 
 // A molecule with missing particles has its centre of mass elsewhere.
@@ -148,6 +196,8 @@ void TimeCorrelation::describe(stage::Table& table) const {
   table.attribute("samples_left_out", static_cast<double>(lags_.left_out()));
   if (options_.per == Per::molecule)
     table.attribute("particles_without_molecule", static_cast<double>(without_molecule_));
+  if (begun_again_ > 0) table.attribute("begun_again", static_cast<double>(begun_again_));
+  if (ids_used_again_ > 0) table.attribute("ids_used_again", static_cast<double>(ids_used_again_));
   if (coarse_left_out_ > 0)
     table.attribute("coarse_publications_left_out", static_cast<double>(coarse_left_out_));
 }
@@ -180,24 +230,22 @@ Track load_track(const stage::State& state, const std::string& name) {
 }  // namespace
 
 void TimeCorrelation::save(stage::State& state) const {
-  std::vector<int64_t> steps, coarse;
-  std::vector<double> times, centres;
+  std::vector<int64_t> steps;
+  std::vector<double> times;
   for (const auto& origin : origins_.kept()) {
     for (size_t s = 0; s < origin.tracks.size(); ++s)
       save_track(state, name_of(steps.size(), s), origin.tracks[s]);
     steps.push_back(origin.step);
     times.push_back(origin.time);
-    coarse.push_back(origin.coarse ? 1 : 0);
-    for (const auto& c : origin.centres) centres.insert(centres.end(), c.begin(), c.end());
   }
   const auto text = options_.signature();
   state.save("options", std::vector<char>(text.begin(), text.end()));
   state.save("origin_steps", steps);
   state.save("origin_times", times);
-  state.save("origin_coarse", coarse);
-  state.save("origin_centres", centres);
   state.save("coarse_left_out", std::vector<int64_t>{coarse_left_out_});
   state.save("dimensions", std::vector<int64_t>{dimensions_});
+  state.save("continuity", continuity_.saved());
+  state.save("identity", std::vector<int64_t>{begun_again_, ids_used_again_});
   state.save("lag_integers", lags_.integers());
   state.save("lag_reals", lags_.reals());
 }
@@ -211,20 +259,17 @@ void TimeCorrelation::restore(stage::State& state) {
                                               "); what they gave cannot be continued");
   const auto steps = state.load<int64_t>("origin_steps");
   const auto times = state.load<double>("origin_times");
-  const auto coarse = state.load<int64_t>("origin_coarse");
-  const auto centres = state.load<double>("origin_centres");
-  const size_t species = options_.selection.size();
+  const size_t tracks = options_.selection.size() + (options_.follows_all() ? 1 : 0);
   for (size_t n = 0; n < steps.size(); ++n) {
-    Origin origin{steps[n], times[n], {}, {}, coarse.at(n) != 0};
-    for (size_t s = 0; s < species; ++s) {
-      const double* c = &centres.at(3 * (n * species + s));
-      origin.centres.push_back({c[0], c[1], c[2]});
-      origin.tracks.push_back(load_track(state, name_of(n, s)));
-    }
+    Origin origin{steps[n], times[n], {}};
+    for (size_t s = 0; s < tracks; ++s) origin.tracks.push_back(load_track(state, name_of(n, s)));
     origins_.add(std::move(origin));
   }
   coarse_left_out_ = state.load<int64_t>("coarse_left_out").at(0);
   dimensions_ = static_cast<int>(state.load<int64_t>("dimensions").at(0));
+  continuity_.restore(state.load<double>("continuity"));
+  const auto identity = state.load<int64_t>("identity");
+  begun_again_ = identity.at(0), ids_used_again_ = identity.at(1);
   lags_.restore(state.load<int64_t>("lag_integers"), state.load<double>("lag_reals"));
 }
 

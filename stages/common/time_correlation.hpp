@@ -3,12 +3,15 @@
 // that keeps origins, correlates each publication with them, and writes the table.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <pillion/stage.hpp>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "continuity.hpp"
 #include "lags.hpp"
 #include "options.hpp"
 #include "particles.hpp"
@@ -27,12 +30,15 @@ struct CorrelationOptions {
   Per per = Per::particle;
   Drift drift = Drift::none;
   OriginSchedule origins;
+  bool fails_if_ids_change = false;  ///< otherwise origins begin again
   size_t lags = 0;
   std::string key, vector, mesh;
 
   // Numbers of the arrays of the input; -1 if absent.
   int32_t input = 0, type = -1, mass = -1, extra = -1;
 
+  /// Whether all particles have a track, besides those of species.
+  [[nodiscard]] bool follows_all() const { return drift == Drift::system; }
   [[nodiscard]] bool weighs() const { return per == Per::molecule || drift != Drift::none; }
   /// Text that differs if sums over the two runs would mean different things.
   [[nodiscard]] std::string signature() const {
@@ -107,6 +113,7 @@ inline CorrelationOptions correlation_options(const stage::Setup& setup, const s
   o.per = static_cast<Per>(choice(setup["per"], {"particle", "molecule"}));
   o.drift = static_cast<Drift>(choice(setup["remove_drift"], {"none", "species", "system"}));
   o.origins = origins_of(setup["origins"]);
+  o.fails_if_ids_change = choice(setup["when_ids_change"], {"begin_again", "fail"}) == 1;
   o.lags = static_cast<size_t>(integer_from(setup["lags"], 1, most_bins));
   o.mesh = particle_field(setup, vector, 3, Numbers::real).mesh;
   o.vector = setup[vector].text();
@@ -119,7 +126,9 @@ inline CorrelationOptions correlation_options(const stage::Setup& setup, const s
   // What is read of a particle, and its vector now and at each time origin, in vectors that grow.
   const auto kept = static_cast<double>(o.origins.only_first ? 1 : o.origins.keep);
   const double read = 48 + (o.weighs() ? 40 : 0) + (extra.empty() ? 0 : 24);
-  setup.memory((read + 48 + 36 * (kept + 1)) / bytes_of(setup, fields));
+  const double tracks = o.follows_all() ? 2 : 1;
+  setup.memory((read + 48 + 36 * tracks * (kept + 1)) / bytes_of(setup, fields));
+  setup.survives_failures();
   return o;
 }
 
@@ -138,9 +147,10 @@ class TimeCorrelation : public stage::Stage {
   void restore(stage::State& state) override;
 
  protected:
-  TimeCorrelation(CorrelationOptions options, Kernel kernel)
+  TimeCorrelation(CorrelationOptions options, TrackOf what, Kernel kernel)
       : options_(std::move(options)),
         kernel_(kernel),
+        continuity_(what),
         origins_(options_.origins),
         lags_(options_.selection.size(), options_.lags) {}
 
@@ -163,20 +173,26 @@ class TimeCorrelation : public stage::Stage {
     return step.coarsening(options_.mesh) > 1;
   }
   [[nodiscard]] Particles read(const stage::Step& step) const;
+  [[nodiscard]] std::span<const Track> of_species(const Snapshot& all) const {
+    return std::span(all).first(std::min(all.size(), options_.selection.size()));
+  }
   void follow(stage::Step& step);
+  bool watch(const stage::Step& step, const Snapshot& now);
+  [[nodiscard]] Motion motion(const stage::Step& step, const Snapshot& now) const;
+  void forget(const stage::Step& step, const Snapshot& now, double reach);
   void check(const stage::Step& step, const Particles& particles);
-  [[nodiscard]] std::vector<Centre> centres(const stage::Step& step,
-                                            const Particles& particles) const;
   [[nodiscard]] std::vector<Reference> references(const stage::Step& step,
-                                                  const Particles& particles,
-                                                  const std::vector<Centre>& now) const;
+                                                  const Particles& particles) const;
   void take_samples(const stage::Step& step, const std::vector<Reference>& references);
 
   CorrelationOptions options_;
   Kernel kernel_;
+  Continuity continuity_;
   Origins origins_;
   Lags lags_;
   Snapshot latest_;
+  double latest_time_ = 0;
+  int64_t begun_again_ = 0, ids_used_again_ = 0;
   int64_t coarse_left_out_ = 0;
   int64_t without_molecule_ = 0;
   int dimensions_ = 3;  ///< as of the last publication

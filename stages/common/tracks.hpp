@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -28,7 +29,7 @@ struct Track {
   std::shared_ptr<const Vectors> vectors;
 };
 
-/// One track for each species.
+/// One track for each species, and perhaps one of all their particles.
 using Snapshot = std::vector<Track>;
 
 namespace detail {
@@ -45,21 +46,23 @@ struct Growing {
   }
 };
 
-inline Growing particles_of(const Particles& p, uint64_t bit) {
+inline Growing particles_of(const Particles& p, uint64_t bits) {
   Growing out;
   for (int64_t i = 0; i < p.size(); ++i)
-    if ((p.member[i] & bit) != 0) out.add(p.key[i], p.vector[0][i], p.vector[1][i], p.vector[2][i]);
+    if ((p.member[i] & bits) != 0)
+      out.add(p.key[i], p.vector[0][i], p.vector[1][i], p.vector[2][i]);
   return out;
 }
 
-/// Centres of mass of each molecule's particles that belong to the species. Molecule 0 is none.
-inline Growing molecules_of(const Particles& p, uint64_t bit) {
+/// Centres of mass of each molecule's particles that belong to any of the species. Molecule 0 is
+/// none.
+inline Growing molecules_of(const Particles& p, uint64_t bits) {
   Growing out;
   for (int64_t i = 0; i < p.size();) {
     const int64_t molecule = p.key[i];
     Weighted sum{};
     for (; i < p.size() && p.key[i] == molecule; ++i) {
-      if ((p.member[i] & bit) == 0) continue;
+      if ((p.member[i] & bits) == 0) continue;
       sum[0] += p.mass[i];
       for (int axis = 0; axis < 3; ++axis) sum[axis + 1] += p.mass[i] * p.vector[axis][i];
     }
@@ -71,14 +74,15 @@ inline Growing molecules_of(const Particles& p, uint64_t bit) {
 
 }  // namespace detail
 
-/// The tracks of particles as they are now. Keys that are those of `previous` are shared with it.
+/// The tracks of particles as they are now, `with_all` of them in one more. Keys that are those of
+/// `previous` are shared with it.
 inline Snapshot snapshot_of(const Particles& particles, size_t species, Per per,
-                            const Snapshot& previous) {
+                            const Snapshot& previous, bool with_all = false) {
   Snapshot out;
-  for (size_t s = 0; s < species; ++s) {
-    const uint64_t bit = uint64_t{1} << s;
-    auto found = per == Per::particle ? detail::particles_of(particles, bit)
-                                      : detail::molecules_of(particles, bit);
+  for (size_t s = 0; s < species + (with_all ? 1 : 0); ++s) {
+    const uint64_t bits = s < species ? uint64_t{1} << s : ~uint64_t{0};
+    auto found = per == Per::particle ? detail::particles_of(particles, bits)
+                                      : detail::molecules_of(particles, bits);
     const bool same = s < previous.size() && *previous[s].keys == found.keys;
     out.push_back({same ? previous[s].keys
                         : std::make_shared<const std::vector<int64_t>>(std::move(found.keys)),
@@ -115,9 +119,7 @@ using Centre = std::array<double, 3>;
 struct Origin {
   int64_t step = 0;
   double time = 0;
-  std::vector<Centre> centres;  ///< one per species
   Snapshot tracks;
-  bool coarse = false;  ///< the tracks are those of a subsample
 };
 
 struct OriginSchedule {
@@ -140,6 +142,7 @@ class Origins {
     if (!schedule_.only_first && static_cast<int64_t>(kept_.size()) > schedule_.keep)
       kept_.pop_front();
   }
+  void clear() { kept_.clear(); }
   [[nodiscard]] const std::deque<Origin>& kept() const { return kept_; }
   [[nodiscard]] std::deque<Origin>& kept() { return kept_; }
 
@@ -162,9 +165,10 @@ inline Moment sample(Kernel kernel, const Track& now, Track& then, const Centre&
   return kernel(a, b, centre_now, centre_then);
 }
 
-// Centres of mass, now and at another time, of the particles that are there at both. Of a coarse
-// publication the centre of all that is there is that of another set, which may lie far from the
-// whole one's although nothing moved; only a set compared with itself tells a drift.
+// Centres of mass, now and at another time, of the particles that are there at both. Where others
+// have left or come, or a publication is coarse, the centre of all that is there is that of another
+// set, which may lie far away although nothing moved; only a set compared with itself tells a
+// drift.
 
 /// Sum of masses, of mass times vector now, and of mass times vector then.
 using WeightedTwice = std::array<double, 7>;
@@ -195,19 +199,19 @@ WeightedTwice weigh_common(const Particles& now, const Track& then, Chosen&& cho
   return sum;
 }
 
-/// One for each species; or, `together`, for all particles of any species, each taken once.
-inline std::vector<WeightedTwice> weigh_common(const Particles& now, const Snapshot& then,
-                                               bool together) {
+/// One for each species.
+inline std::vector<WeightedTwice> weigh_common(const Particles& now,
+                                               std::span<const Track> species) {
   std::vector<WeightedTwice> out;
-  WeightedTwice all{};
-  for (size_t s = 0; s < then.size(); ++s) {
-    const uint64_t bit = uint64_t{1} << s;
-    const uint64_t looked_at = together ? bit | (bit - 1) : bit;
-    out.push_back(weigh_common(now, then[s], [=](uint64_t m) { return (m & looked_at) == bit; }));
-    for (size_t i = 0; i < all.size(); ++i) all[i] += out.back()[i];
-  }
-  if (together) out.assign(then.size(), all);
+  for (size_t s = 0; s < species.size(); ++s)
+    out.push_back(weigh_common(now, species[s],
+                               [bit = uint64_t{1} << s](uint64_t m) { return (m & bit) != 0; }));
   return out;
+}
+
+/// Of all particles of any species, given their track.
+inline WeightedTwice weigh_all(const Particles& now, const Track& all) {
+  return weigh_common(now, all, [](uint64_t member) { return member != 0; });
 }
 
 /// The centres now and then; zero if there is no mass.

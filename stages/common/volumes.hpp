@@ -15,6 +15,7 @@
 #include "element_volumes.hpp"
 #include "elements.hpp"
 #include "options.hpp"
+#include "shared_points.hpp"
 
 namespace pillion::stages {
 
@@ -45,7 +46,15 @@ class VolumesByMesh {
     return found;
   }
 
+  /// Of an unstructured mesh.
+  std::shared_ptr<SharedPoints> points(const pillion_field_description& field) {
+    auto& found = points_[field.mesh];
+    if (!found) found = std::make_shared<SharedPoints>();
+    return found;
+  }
+
  private:
+  std::map<std::string, std::shared_ptr<SharedPoints>> points_;
   std::map<std::string, std::shared_ptr<ElementVolumes>> elements_;
   std::map<std::string, std::shared_ptr<CellVolumes>> cells_;
 };
@@ -58,7 +67,9 @@ class Weighing {
       : field_(field),
         mesh_(field.mesh),
         elements_(volumes.elements(setup, field, place)),
-        cells_(volumes.cells(setup, field)) {}
+        cells_(volumes.cells(setup, field)) {
+    if (samples_cells()) points_ = volumes.points(field);
+  }
 
   /// Adds to the fields of an input the one that it needs beside them, if any.
   void add_to(std::vector<std::string>& fields) {
@@ -82,11 +93,65 @@ class Weighing {
     return weights_of(mesh, field_, block);
   }
 
+  /// Whether the values lie at points that cells share, and values within cells may weigh for them.
+  [[nodiscard]] bool samples_cells() const {
+    return cells_ && is_unstructured(field_) && field_.centering == PILLION_POINT;
+  }
+  /// Finds the points that several blocks have, for `for_each`, which otherwise counts them in each
+  /// of these. [peers]
+  void find_shared(const stage::Step& step, int32_t input) const {
+    if (!samples_cells()) return;
+    const auto& mesh = step.mesh(mesh_);
+    points_->look(step, input, [&](const stage::Block& block) {
+      return cells_->weights(step, mesh, block, PILLION_POINT);
+    });
+  }
+  /// Calls use(values, weights, times) with values of several fields at the places of the one that
+  /// this weighs. Values of a block count once. Values at points within cells with nodes in the
+  /// middle of their edges weigh for these, and count 0 times; values of points that count in
+  /// another block do not weigh, and take their count back: -1 times. There are no weights if all
+  /// values weigh `weights.each`.
+  template <class Use>
+  void for_each(const stage::Step& step, const stage::Block& block,
+                const std::vector<Selected>& all, CellWeights weights, Use&& use) const {
+    const auto& mesh = step.mesh(mesh_);
+    if (samples_cells())
+      weights = cells_->weights(step, mesh, block, field_.centering, PointsOf::straight_cells);
+    const auto with = [&](int32_t times) {
+      return [&use, times](std::vector<std::span<double>>& values, std::span<const double> each) {
+        use(values, each, times);
+      };
+    };
+    for_each_weighted_of(all, extent_of(block, field_), weights, with(1));
+    if (!samples_cells()) return;
+    cells_->for_each_sample(step, mesh, block, all, with(0));
+    take_back(points_->repeated(block.id()), all, with(-1));
+  }
+
  private:
+  /// Calls use(values, weights of 0) with the values of the marked points.
+  template <class Use>
+  static void take_back(std::span<const uint8_t> marked, const std::vector<Selected>& all,
+                        Use&& use) {
+    const auto count = std::count(marked.begin(), marked.end(), uint8_t{1});
+    if (count == 0) return;
+    const auto points = static_cast<int64_t>(marked.size());
+    std::vector<double> whole(marked.size());
+    std::vector<std::vector<double>> picked(all.size());
+    for (size_t a = 0; a < all.size(); ++a) {
+      read_values(all[a], {points, 1, 1}, 0, whole);
+      for (size_t p = 0; p < marked.size(); ++p)
+        if (marked[p] != 0) picked[a].push_back(whole[p]);
+    }
+    std::vector<std::span<double>> values(picked.begin(), picked.end());
+    use(values, std::span<const double>());
+  }
+
   pillion_field_description field_;
   std::string mesh_;
   std::shared_ptr<ElementVolumes> elements_;  ///< of a spectral mesh that names its coordinates
   std::shared_ptr<CellVolumes> cells_;        ///< of an unstructured or curvilinear mesh
+  std::shared_ptr<SharedPoints> points_;      ///< of values at points of an unstructured mesh
   int32_t coordinates_ = 0;
 };
 

@@ -11,6 +11,7 @@
 #include <limits>
 #include <pillion/stage.hpp>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace pillion::stages::encode {
@@ -55,7 +56,17 @@ struct BoxStream {
     return limit.bound > 1e-140 && limit.bound < 1e140 &&
            square <= limit.bound * limit.bound * static_cast<double>(cells);
   }
+  /// In the norm of a limit.
+  [[nodiscard]] double error(const Limit& limit, size_t cells) const {
+    return limit.is_largest ? largest : std::sqrt(square / static_cast<double>(cells));
+  }
 };
+
+/// What is stored of a box whose values take `raw` bytes. A stream that takes as many, exact or
+/// not, gives way to the values: then this is empty, and nothing is lost.
+inline BoxStream worth_storing(BoxStream stream, size_t raw) {
+  return stream.bytes.size() < raw ? std::move(stream) : BoxStream{};
+}
 
 // One component of a box of cells, as a stream of SZ3 whose error is within a bound: what is
 // compressed is decompressed and looked at. SZ3 is there as a filter of HDF5, a plug-in that the
@@ -65,7 +76,7 @@ struct BoxStream {
 /// version, whose numbers mean something else.
 void require_sz3(const stage::Value& value);
 
-/// Empty where the values themselves take no more bytes, or the filter is not for such a box.
+/// Empty if the filter is not for such a box. It may take more bytes than the values.
 template <class T>
 BoxStream sz3_within(const Box& box, std::span<const T> values, const Limit& limit);
 

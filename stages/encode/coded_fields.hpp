@@ -92,9 +92,11 @@ class ElementFields final : public CodedFields {
     std::string name;
     pillion_field_description field;
     int32_t array = 0, coding = -1;  ///< places in the input; coding -1: values
+    bool is_continuous = false;      ///< as the user says
   };
 
   void add(const stage::Setup& setup, const std::string& name);
+  void put_continuity(const stage::Setup& setup);
   void put_numbers(const stage::Setup& setup);
   void put_coordinates(const stage::Setup& setup);
   void put_periods(const stage::Setup& setup);
@@ -118,7 +120,6 @@ class ElementFields final : public CodedFields {
   std::vector<int64_t> first_elements_{};  ///< what was summed of those stored once
   int32_t numbers_ = -1;
   std::vector<double> periods_;
-  bool continuous_;
   int32_t input_ = 0;
 };
 

@@ -29,10 +29,9 @@ bool is_there(const stage::Setup& setup, const std::string& name) {
 }  // namespace
 
 ElementFields::ElementFields(const stage::Setup& setup)
-    : mesh_(setup.field(setup["fields"][0].text(), setup["fields"])),
-      coder_(coder_of(setup)),
-      continuous_(setup["continuous"].boolean()) {
+    : mesh_(setup.field(setup["fields"][0].text(), setup["fields"])), coder_(coder_of(setup)) {
   for (const auto& name : setup["fields"].texts()) add(setup, name);
+  put_continuity(setup);
   put_numbers(setup);
   put_coordinates(setup);
   expect_no_clash(setup);
@@ -64,6 +63,21 @@ void ElementFields::add(const stage::Setup& setup, const std::string& name) {
     one.array = place_of(name);
   }
   fields_.push_back(one);
+}
+
+// Only the user knows: what is decoded may jump by the bound whether or not the field does.
+void ElementFields::put_continuity(const stage::Setup& setup) {
+  const auto value = setup["continuous"];
+  if (!value.is_list()) {
+    for (auto& one : fields_) one.is_continuous = value.boolean();
+    return;
+  }
+  for (const auto& name : value.texts()) {
+    const auto at = std::find_if(fields_.begin(), fields_.end(),
+                                 [&](const One& one) { return one.name == name; });
+    if (at == fields_.end()) value.fail("field '" + name + "' is not listed in `fields`");
+    at->is_continuous = true;
+  }
 }
 
 void ElementFields::put_numbers(const stage::Setup& setup) {
@@ -178,7 +192,7 @@ StoredArray ElementFields::stored(const stage::Step& step, const One& one, Figur
                     {"components", int64_t{one.field.components}},
                     {"units", std::string(one.field.units)},
                     {"codec", std::string(coder_.codec->name)},
-                    {"continuous", int64_t{continuous_ ? 1 : 0}}};
+                    {"continuous", int64_t{one.is_continuous ? 1 : 0}}};
   figures.squares.resize(static_cast<size_t>(one.field.components));
   for (int32_t b = 0; b < step.block_count(input_); ++b) {
     if (one.field.type == PILLION_FLOAT32) pack<float>(step.block(input_, b), one, out, figures);

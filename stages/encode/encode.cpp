@@ -49,7 +49,7 @@ std::unique_ptr<CodedFields> fields_of(const stage::Setup& setup) {
             {"level", "auto"},
             {"coordinates", "once"},
             {"periods", "null"},
-            {"continuous", "true"}});
+            {"continuous", "false"}});
     return std::make_unique<UniformFields>(setup);
   }
   if (first.mesh_kind != PILLION_SPECTRAL)
@@ -67,6 +67,7 @@ class Encode final : public stage::Stage {
         durable_(setup["durable"].boolean()) {
     setup.product(name_ + "_compressed");
     setup.product("encode_" + name_ + ".csv");
+    setup.survives_failures();
   }
 
   void run(stage::Step& step) override {
@@ -216,8 +217,9 @@ const pillion_parameter parameters[] = {
      "Whether those of the mesh are stored in a file of their own, with each step, or not at all"},
     {"periods", "[x, y, z]", "null",
      "Lengths after which a spectral mesh repeats, 0 where it does not; for the decoder's average"},
-    {"continuous", "true | false", "true",
-     "Whether the fields have one value where elements meet, so that the decoder may average"},
+    {"continuous", "true | false | list of fields", "false",
+     "Fields of spectral elements that have one value where elements meet: the decoder averages "
+     "them there. The bound holds for the average only if this is true"},
     {"error", "number", "null", "Of uniform meshes: bound on the error; 0: nothing is lost"},
     {"relative_to", "none | range | rms", "none", "What that is a part of"},
     {"norm", "rms | max", "max",

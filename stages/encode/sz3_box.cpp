@@ -106,19 +106,16 @@ BoxStream sz3_within(const Box& box, std::span<const T> values, const Limit& lim
   if (values.size() < least || values.size_bytes() >= most) return {};
   const hdf5::Quiet quiet;
   const auto extents = extents_of(box);
-  const auto or_values = [&](BoxStream out) {
-    return out.bytes.size() < values.size_bytes() ? out : BoxStream{};
-  };
   double tolerance = (limit.is_largest ? 1 : 4) * limit.bound;
   for (int i = 0; i < 6 && is_tame(values, tolerance); ++i) {
     auto out = compressed(extents, values, tolerance);
-    if (out.is_within(limit, values.size())) return or_values(std::move(out));
+    if (out.is_within(limit, values.size())) return out;
     // The root mean square grows with the tolerance, more slowly if anything.
-    const double rms = std::sqrt(out.square / static_cast<double>(values.size()));
+    const double rms = out.error(limit, values.size());
     tolerance *= limit.is_largest ? 0.5 : std::clamp(0.98 * limit.bound / rms, 0.1, 0.9);
   }
   auto out = compressed(extents, values, 0);
-  return out.is_exact ? or_values(std::move(out)) : BoxStream{};
+  return out.is_exact ? out : BoxStream{};
 }
 
 template BoxStream sz3_within(const Box&, std::span<const float>, const Limit&);

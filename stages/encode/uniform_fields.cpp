@@ -146,7 +146,9 @@ void UniformFields::pack(const stage::Block& block, int32_t place, StoredArray& 
     for (size_t i = 0; i < values.size(); ++i)
       values[i] = all[i * static_cast<size_t>(components) + static_cast<size_t>(c)];
     const Limit limit{one.bound, is_largest_};
-    auto stream = is_sz3_ ? sz3_within<T>(box, values, limit) : zfp_within<T>(box, values, limit);
+    auto stream = worth_storing(
+        is_sz3_ ? sz3_within<T>(box, values, limit) : zfp_within<T>(box, values, limit),
+        values.size() * sizeof(T));
     about[0] = stream.bytes.empty() ? 0 : 1;
     about[1] = c;
     if (stream.bytes.empty()) {

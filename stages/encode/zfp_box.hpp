@@ -69,14 +69,28 @@ class Zfp {
 
 }  // namespace detail
 
-/// Empty if the library cannot have it exactly where it must be.
+/// Empty if the library cannot have it exactly where it must be. It may take more bytes than the
+/// values.
 template <class T>
 BoxStream zfp_within(const Box& box, std::span<const T> values, const Limit& limit) {
   detail::Zfp<T> zfp(box, values);
-  // What it really is off by is usually far below the tolerance.
-  double tolerance = (limit.is_largest ? 1 : 16) * limit.bound;
-  for (int i = 0; limit.bound > 0 && i < 6; ++i, tolerance /= 2)
-    if (auto out = zfp.compress(tolerance); out.is_within(limit, values.size())) return out;
+  // The error is far below the tolerance: of any value usually an eighth of it, of the root mean
+  // square less. zfp has a tolerance for each power of two.
+  constexpr int most_doublings = 4;
+  double tolerance = (limit.is_largest ? 8 : 16) * limit.bound;
+  for (int i = 0; limit.bound > 0 && i < 6; ++i, tolerance /= 2) {
+    auto out = zfp.compress(tolerance);
+    if (!out.is_within(limit, values.size())) continue;
+    for (int up = 0; i == 0 && up < most_doublings; ++up) {
+      const double error = out.error(limit, values.size());
+      if (error == 0 || 2 * error > limit.bound) break;
+      tolerance *= 2;
+      auto coarser = zfp.compress(tolerance);
+      if (!coarser.is_within(limit, values.size())) break;
+      out = std::move(coarser);
+    }
+    return out;
+  }
   auto out = zfp.compress(-1);
   return out.is_exact ? out : BoxStream{};
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "../common/cells.hpp"
+#include "../common/relative.hpp"
 #include "../common/units.hpp"
 #include "build.hpp"
 #include "catalogue.hpp"
@@ -84,6 +85,7 @@ class Halos final : public stage::Stage {
     const bool is_empty = step.block_count(input_) == 0;
     const FieldValues<T> values(piece, is_empty ? nullptr : step.block(input_).values<T>(0).data());
     const auto total = total_of(step, values.sum(), values.finite());
+    expect_thresholds(step, piece, values.data(), total.mean);
     const Tree tree = build_tree(step, scale.grid(), piece, values.data());
     Query query(scale.grid(), piece, values.data(), tree, summands(step));
     query.prepare(lowest_boundary(total));
@@ -124,6 +126,30 @@ class Halos final : public stage::Stage {
     }
     out.mean = out.finite == 0 ? 0 : whole.value() / static_cast<double>(out.finite);
     return out;
+  }
+
+  /// Throws if thresholds are multiples of a mean that is none.
+  template <class V>
+  void expect_thresholds(const stage::Step& step, const Piece& piece, const V* values,
+                         double mean) const {
+    if (std::all_of(thresholds_.begin(), thresholds_.end(),
+                    [](const Thresholds& t) { return t.are_absolute; }))
+      return;
+    ValueSizes sizes;
+    for (int64_t z = piece.inner_lo[2]; z < piece.inner_hi[2]; ++z)
+      for (int64_t y = piece.inner_lo[1]; y < piece.inner_hi[1]; ++y) {
+        const V* row = values + piece.offset({piece.inner_lo[0], y, z});
+        for (int64_t i = 0; i < piece.inner_hi[0] - piece.inner_lo[0]; ++i)
+          sizes.add(static_cast<double>(row[i]));
+      }
+    sizes.combine(step);
+    if (sizes.squares == 0) return;  // zero everywhere, and one halo, as any uniform field
+    const std::string remedy = "give them in its units, as {boundary: …, peak: …, absolute: true}";
+    expect_mean(mean, sizes, name_, "a threshold without `absolute`", remedy);
+    if (mean < 0)
+      throw Error(ErrorCode::Stage, "field '" + name_ + "' has the mean " + short_text(mean) +
+                                        ", and thresholds are multiples of a mean above 0; " +
+                                        remedy);
   }
 
   [[nodiscard]] double lowest_boundary(const Total& total) const {

@@ -16,6 +16,7 @@
 #include "../common/cells.hpp"
 #include "../common/elements.hpp"
 #include "../common/options.hpp"
+#include "../common/relative.hpp"
 #include "../common/tally.hpp"
 #include "../common/volumes.hpp"
 #include "exact_mean.hpp"
@@ -56,6 +57,7 @@ class Histogram final : public stage::Stage {
   }
 
   void run(stage::Step& step) override {
+    weighing_->find_shared(step, input_);
     const auto means = means_of(step);
     std::vector<Bins> bins;
     const auto [least, greatest] = extremes(step, means);
@@ -64,8 +66,10 @@ class Histogram final : public stage::Stage {
     Tally tally(std::move(bins), !show_.weight.empty(), show_.means, is_by_volume());
     for_each(step, means, [&](std::span<const std::span<double>> all, const Volumes& volumes) {
       const auto values = all.first(quantities_.size());
-      tally.add(values, show_.weight.empty() ? std::span<double>() : all.back(), volumes.of_values,
-                volumes.each);
+      const auto weights = show_.weight.empty() ? std::span<double>() : all.back();
+      if (volumes.times > 0) tally.add(values, weights, volumes.of_values, volumes.each);
+      else if (volumes.times == 0) tally.weigh(values, volumes.of_values);
+      else tally.take_back(values, weights);
     });
     tally.combine(step);
     auto out = table_of(step, quantities_, tally, show_);
@@ -110,8 +114,9 @@ class Histogram final : public stage::Stage {
   struct Volumes {
     std::span<const double> of_values;
     double each = 1;
+    int32_t times = 1;  ///< that each counts: 0 of values within cells, -1 if it counts elsewhere
     [[nodiscard]] double operator[](size_t i) const {
-      return of_values.empty() ? each : of_values[i];
+      return times < 0 ? 0 : of_values.empty() ? each : of_values[i];
     }
   };
 
@@ -128,14 +133,14 @@ class Histogram final : public stage::Stage {
       std::vector<Selected> selected;
       for (size_t f = 0; f < arrays.size(); ++f)
         selected.push_back({&arrays[f], f == quantities_.size() ? 0 : quantities_[f].component()});
-      for_each_weighted_of(
-          selected, extent_of(block, quantities_[0].field()), sizes,
-          [&](std::vector<std::span<double>>& values, std::span<const double> volumes) {
-            for (size_t q = 0; q < means.size(); ++q)
-              if (quantities_[q].relative())
-                for (double& v : values[q]) v /= means[q];
-            use(values, Volumes{volumes, sizes.each});
-          });
+      weighing_->for_each(step, block, selected, sizes,
+                          [&](std::vector<std::span<double>>& values,
+                              std::span<const double> volumes, int32_t times) {
+                            for (size_t q = 0; q < means.size(); ++q)
+                              if (quantities_[q].relative())
+                                for (double& v : values[q]) v /= means[q];
+                            use(values, Volumes{volumes, sizes.each, times});
+                          });
     }
   }
 
@@ -157,9 +162,11 @@ class Histogram final : public stage::Stage {
     });
     step.max(std::span(size));
     std::vector<ExactMean> sums(size.begin(), size.end());
+    std::vector<ValueSizes> sizes(count);
     for_each(step, {}, [&](std::span<const std::span<double>> values, const Volumes& volumes) {
       for (size_t q = 0; q < count; ++q)
         for (size_t i = 0; i < values[q].size(); ++i) {
+          sizes[q].add(values[q][i], volumes[i]);
           if (!std::isfinite(values[q][i])) continue;
           sums[q].add(values[q][i] * volumes[i]);
           if (by_volume) sums[count + q].add(volumes[i]);
@@ -170,6 +177,10 @@ class Histogram final : public stage::Stage {
     for (size_t q = 0; q < count; ++q) {
       const double volume = sums[count + q].mean();
       means.push_back(volume > 0 ? sums[q].mean() / volume : sums[q].mean());
+      sizes[q].combine(step);
+      if (quantities_[q].relative())
+        expect_mean(means[q], sizes[q], quantities_[q].called(), "`relative_to_mean`",
+                    "leave that out, and give the range in the field's units");
     }
     return means;
   }

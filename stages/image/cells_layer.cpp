@@ -117,9 +117,9 @@ class PlaneOfCells final : public CellsLayer {
     std::array<stages::Valued, 4> corners;
     for_each_cell(step, [&](stages::CellPieces& pieces, int64_t cell, const auto& value) {
       double least = HUGE_VAL, most = -HUGE_VAL;
-      for (const auto& place : pieces.cells().places(cell)) {
-        least = std::min(least, height(place));
-        most = std::max(most, height(place));
+      for (const auto& node : pieces.nodes(cell, value)) {
+        least = std::min(least, height(node.place));
+        most = std::max(most, height(node.place));
       }
       if (!(least < 0 && most >= 0)) return;
       for (const auto& piece : pieces.tetrahedra(cell, value)) {
@@ -239,11 +239,10 @@ class SurfaceInCells final : public Layer {
   template <class Level>
   [[nodiscard]] bool is_met(stages::CellPieces& pieces, int64_t cell, const Level& level) const {
     double least = HUGE_VAL, most = -HUGE_VAL;
-    for (const int64_t point : pieces.cells().points(cell)) {
-      const double here = level(point);
-      if (!std::isfinite(here)) return false;
-      least = std::min(least, here);
-      most = std::max(most, here);
+    for (const auto& node : pieces.nodes(cell, level)) {
+      if (!std::isfinite(node.value)) return false;
+      least = std::min(least, node.value);
+      most = std::max(most, node.value);
     }
     return std::any_of(values_.begin(), values_.end(),
                        [&](double value) { return least < value && most >= value; });

@@ -90,12 +90,17 @@ void Views::add(const stage::Step& step, const std::string& name, const ViewPoin
   std::snprintf(number, sizeof number, "%09lld", static_cast<long long>(step.index()));
   const std::string called =
       name + "." + number + ".phi" + exact(view.phi) + ".theta" + exact(view.theta) + ".png";
-  rows_ += std::to_string(step.index()) + "," + exact(step.time()) + "," + exact(view.phi) + "," +
-           exact(view.theta) + "," + called + "\n";
+  if (pending_step_ != step.index()) pending_.clear();  // of a step that failed
+  pending_step_ = step.index();
+  pending_ += std::to_string(step.index()) + "," + exact(step.time()) + "," + exact(view.phi) +
+              "," + exact(view.theta) + "," + called + "\n";
   if (step.peer() == 0) write_whole(folder_of(step, name) / called, file, false);
 }
 
 void Views::end_step(const stage::Step& step, const std::string& name) {
+  step.agree();  // all pictures of the step are there
+  rows_ += pending_;
+  pending_.clear();
   has_all_ = is_list_due(++steps_);
   if (has_all_) write_table(step, name);
 }

@@ -40,7 +40,8 @@ class Views {
  private:
   void write_table(const stage::Step& step, const std::string& name) const;
 
-  std::string rows_;
+  std::string rows_, pending_;  ///< of pictures of steps before, and of the one at work
+  int64_t pending_step_ = -1;
   size_t steps_ = 0;
   bool has_all_ = true;  ///< pictures are in the table
   std::vector<ViewPoint> points_;

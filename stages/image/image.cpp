@@ -116,6 +116,7 @@ class Image final : public stage::Stage {
       if (volumes_ > 1) draw[i].fail("a picture can have one volume");
     }
     setup.product(name_ + (views_ ? ".cdb" : ".png"));
+    setup.survives_failures();
     title_ = setup["title"] ? setup["title"].text() : layers_.front()->colouring.label;
     sources_.request(setup);
     // Measured: a canvas of samples, more of them for a volume, whose bricks are drawn one by one.

@@ -48,6 +48,7 @@ class LymanAlpha final : public stage::Stage {
     setup.require_whole_publications();
     history_ = FluxHistory(axes_.size());
     setup.product("lyman_alpha.csv");
+    setup.survives_failures();
     for (const char letter : letters())
       for (const char* what : {"tau", "flux", "power"})
         setup.product(std::string("lyman_alpha_") + what + "_" + letter + ".csv");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The stage `matter`: total matter from gas and dark matter, in units of the mean, as a new field.
 // Each is taken in units of its own mean, so it does not matter in which units they are.
+#include <array>
 #include <cmath>
 #include <pillion/stage.hpp>
 #include <span>
@@ -8,6 +9,7 @@
 
 #include "../common/cells.hpp"
 #include "../common/options.hpp"
+#include "../common/relative.hpp"
 
 namespace pillion::stages::matter {
 namespace {
@@ -30,17 +32,16 @@ class Matter final : public stage::Stage {
 
   void run(stage::Step& step) override {
     double sums[3] = {0, 0, 0};
+    std::array<ValueSizes, 2> sizes;
     for (int32_t b = 0; b < step.block_count(input_); ++b) {
       const auto block = step.block(input_, b);
-      sums[0] += sum(block, 0);
-      sums[1] += sum(block, 1);
+      sums[0] += sum(block, 0, sizes[0]);
+      sums[1] += sum(block, 1, sizes[1]);
       sums[2] += static_cast<double>(block.count());
     }
     step.sum(std::span<double>(sums));
-    if (!(sums[0] > 0 && sums[1] > 0))
-      throw Error(ErrorCode::Stage, "gas and dark matter must have means above 0, which are " +
-                                        std::to_string(sums[0] / sums[2]) + " and " +
-                                        std::to_string(sums[1] / sums[2]));
+    expect_density(step, sums[0] / sums[2], sizes[0], "gas", gas_.name);
+    expect_density(step, sums[1] / sums[2], sizes[1], "dark_matter", dark_.name);
     const double of_gas = mean_ * fraction_ * sums[2] / sums[0];
     const double of_dark = mean_ * (1 - fraction_) * sums[2] / sums[1];
     for (int32_t b = 0; b < step.block_count(input_); ++b) {
@@ -68,12 +69,24 @@ class Matter final : public stage::Stage {
     if (!setup["mean"]) units.fail("without `mean` the total has no units");
     return units.text();
   }
-  static double sum(const stage::Block& block, int32_t field) {
+  static double sum(const stage::Block& block, int32_t field, ValueSizes& sizes) {
     return block[field].visit([&](const auto* values) {
       double sum = 0;
-      for (int64_t i = 0; i < block.count(); ++i) sum += static_cast<double>(values[i]);
+      for (int64_t i = 0; i < block.count(); ++i) {
+        sum += static_cast<double>(values[i]);
+        sizes.add(static_cast<double>(values[i]));
+      }
       return sum;
     });
+  }
+  /// Throws unless a density has a mean that the total can be made of. [peers]
+  static void expect_density(const stage::Step& step, double mean, ValueSizes& sizes,
+                             const std::string& parameter, const std::string& field) {
+    sizes.combine(step);
+    expect_mean(mean, sizes, field, "the total", "`" + parameter + "` must be a density");
+    if (!(mean > 0))
+      throw Error(ErrorCode::Stage, "field '" + field + "' has the mean " + short_text(mean) +
+                                        "; `" + parameter + "` must be a density, above 0");
   }
 
   pillion_field_description gas_, dark_;

@@ -3,7 +3,9 @@
 // positions unwrapped by image flags. See README.md here for definitions.
 #include "msd.hpp"
 
+#include <array>
 #include <cmath>
+#include <cstdio>
 #include <pillion/stage.hpp>
 #include <string>
 #include <vector>
@@ -26,7 +28,8 @@ CorrelationOptions options_of(const stage::Setup& setup) {
 
 class Msd final : public TimeCorrelation {
  public:
-  explicit Msd(stage::Setup& setup) : TimeCorrelation(options_of(setup), &squared_displacements) {
+  explicit Msd(stage::Setup& setup)
+      : TimeCorrelation(options_of(setup), TrackOf::positions, &squared_displacements) {
     setup.product("msd.csv");
   }
 
@@ -37,19 +40,36 @@ class Msd final : public TimeCorrelation {
     unwrap(p.vector, image, step.domain(options().mesh));
   }
 
+  static std::string growth(double exponent) {
+    if (std::isnan(exponent)) return "none";
+    std::array<char, 64> text{};
+    (void)std::snprintf(text.data(), text.size(), "lag^%.2f", exponent);
+    return text.data();
+  }
+
   [[nodiscard]] stage::Table table(const stage::Step& step) const override {
     const Units length(step.units(options().vector)), time(step.units("time"));
     const auto units = length.power(2).text();
     const auto lag = lag_times(lags());
+    std::string others;
     stage::Table out("msd", "Mean squared displacement");
     add_lags(out, lags(), time.text());
     for (size_t s = 0; s < options().selection.size(); ++s) {
       const auto& name = options().selection.name(s);
       const auto total = add_means(out, lags(), s, "msd", name, units);
       const double diffusion = diffusion_from_slope(lag, total, dimensions());
-      if (std::isfinite(diffusion))
+      const double exponent = growth_exponent(lag, total);
+      if (std::isfinite(exponent)) out.attribute("exponent_" + name, exponent);
+      if (!std::isfinite(diffusion)) continue;
+      if (is_diffusive(exponent))
         out.attribute("diffusion_" + name, diffusion, (length.power(2) / time).text());
+      else others += (others.empty() ? "" : ", ") + name + " as " + growth(exponent);
     }
+    if (!others.empty())
+      out.attribute("no_diffusion_coefficient",
+                    "the displacement does not grow as that of diffusion, with an exponent of 0.75 "
+                    "to 1.25, but of " +
+                        others);
     describe(out);
     return out;
   }
@@ -72,6 +92,8 @@ const pillion_parameter parameters[] = {
      "Time origins: the first publication, or a new one at every n-th, the latest kept"},
     {"remove_drift", "none | species | system", "none",
      "Centre of mass whose displacement is taken off"},
+    {"when_ids_change", "begin_again | fail", "begin_again",
+     "If ids belong to other particles than before: renumbered, or used again"},
     {"lags", "integer", "10000", "Most distinct lags kept"},
 };
 

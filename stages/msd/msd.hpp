@@ -3,6 +3,7 @@
 // diffusion coefficient from the slope of the curve.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -42,18 +43,43 @@ inline double slope(const std::vector<double>& x, const std::vector<double>& y) 
   return xx > 0 ? xy / xx : std::numeric_limits<double>::quiet_NaN();
 }
 
-/// The slope between 20 % and 80 % of the longest lag, over twice the dimensions. NaN if fewer than
-/// two lags with samples lie there. Lags ascend.
+/// The lags between 20 % and 80 % of the longest one that have samples. Lags ascend.
+struct FitWindow {
+  std::vector<double> lag, msd;
+
+  FitWindow(const std::vector<double>& lags, const std::vector<double>& values) {
+    for (size_t i = 0; i < lags.size(); ++i) {
+      const bool inside = lags[i] >= 0.2 * lags.back() && lags[i] <= 0.8 * lags.back();
+      if (!inside || !(values[i] == values[i])) continue;
+      lag.push_back(lags[i]);
+      msd.push_back(values[i]);
+    }
+  }
+};
+
+/// The slope in the window, over twice the dimensions. NaN if fewer than two lags lie there.
 inline double diffusion_from_slope(const std::vector<double>& lag, const std::vector<double>& msd,
                                    int dimensions) {
-  std::vector<double> x, y;
-  for (size_t i = 0; i < lag.size(); ++i) {
-    const bool inside = lag[i] >= 0.2 * lag.back() && lag[i] <= 0.8 * lag.back();
-    if (!inside || !(msd[i] == msd[i])) continue;
-    x.push_back(lag[i]);
-    y.push_back(msd[i]);
-  }
-  return slope(x, y) / (2 * dimensions);
+  const FitWindow window(lag, msd);
+  return slope(window.lag, window.msd) / (2 * dimensions);
 }
+
+/// How the curve grows in the window: as lag^exponent. 2 if particles fly freely or drift, 0 if
+/// they stay where they are, 1 if they diffuse. NaN if fewer than two lags lie there, or nothing
+/// moves.
+inline double growth_exponent(const std::vector<double>& lag, const std::vector<double>& msd) {
+  const FitWindow window(lag, msd);
+  std::vector<double> x, y;
+  for (size_t i = 0; i < window.lag.size(); ++i) {
+    if (!(window.lag[i] > 0 && window.msd[i] > 0)) continue;
+    x.push_back(std::log(window.lag[i]));
+    y.push_back(std::log(window.msd[i]));
+  }
+  return slope(x, y);
+}
+
+/// Whether a curve that grows so tells a diffusion coefficient: a slope over its whole window does
+/// not mean another thing at its ends.
+inline bool is_diffusive(double exponent) { return exponent >= 0.75 && exponent <= 1.25; }
 
 }  // namespace pillion::stages::msd

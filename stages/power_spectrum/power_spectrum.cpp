@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The stage `power_spectrum`: how much a field varies on which scale, from its Fourier transform on
 // a periodic mesh; with a second field, how much the two vary together.
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <optional>
 #include <pillion/stage.hpp>
@@ -11,7 +14,9 @@
 
 #include "../common/cells.hpp"
 #include "../common/options.hpp"
+#include "../common/relative.hpp"
 #include "../common/units.hpp"
+#include "particle_number.hpp"
 #include "shells.hpp"
 
 namespace pillion::stages::power_spectrum {
@@ -51,7 +56,7 @@ class PowerSpectrum final : public stage::Stage {
         mesh_(field_.mesh),
         contrast_(setup["contrast"].boolean()),
         clouds_{window_of(setup["window"]), window_of(setup["with_window"])},
-        particles_(setup["shot_noise"] ? setup["shot_noise"].real() : 0),
+        particles_(setup),
         is_log_(choice(setup["scale"], {"linear", "log"}) == 1),
         bins_(setup["bins"] ? integer_from(setup["bins"], 1, most_bins) : 0),
         width_(setup["width"].real()),
@@ -59,7 +64,7 @@ class PowerSpectrum final : public stage::Stage {
     if (!other_.empty() && std::string(mesh_field(setup, "with").mesh) != mesh_)
       setup["with"].fail("fields '" + name_ + "' and '" + other_ + "' are on different meshes");
     for (int32_t d = 0; d < field_.axes; ++d)
-      if (field_.periodic[d] == 0)
+      if (field_.periodic[d] == 0 && field_.cells[d] > 1)
         setup["field"].fail("mesh '" + mesh_ + "' is not periodic along axis " + std::to_string(d) +
                             "; a power spectrum needs a periodic mesh");
     if (is_log_ && bins_ == 0) setup["bins"].fail("logarithmic shells need a number of `bins`");
@@ -71,8 +76,6 @@ class PowerSpectrum final : public stage::Stage {
     if (shells > static_cast<double>(most_bins) || shells < 0.5)
       setup["width"].fail("expected shells so wide that there are 1 to " +
                           std::to_string(most_bins) + ", not " + setup["width"].text());
-    if (setup["shot_noise"] && !(particles_ > 0))
-      setup["shot_noise"].fail("expected the number of particles, which is above 0");
     if (setup["shot_noise"] && !other_.empty())
       setup["shot_noise"].fail("two fields have no shot noise in common");
     clouds_.noise = noise_cloud_of(setup, clouds_.undo_a);
@@ -96,22 +99,28 @@ class PowerSpectrum final : public stage::Stage {
       transform_.emplace(volume.cells, field_.axes, decomposition);
       if (!other_.empty()) second_.emplace(volume.cells, field_.axes, decomposition);
     }
-    const Complex* a = transform_->forward(step, values_of(step, 0, *transform_));
+    std::array<ValueSizes, 2> sizes;
+    const Complex* a = transform_->forward(step, values_of(step, 0, *transform_, sizes[0]));
     const Complex* b = nullptr;
-    if (second_) b = second_->forward(step, values_of(step, 1, *second_));
+    if (second_) b = second_->forward(step, values_of(step, 1, *second_, sizes[1]));
     const double unit = 2 * std::numbers::pi / volume.longest();
     Shells shells(volume, is_log_ ? log_edges(volume, bins_) : linear_edges(volume, width_),
                   clouds_);
     shells.add(a, b, transform_->part());
     auto& sums = shells.sums();
     reduce(step, sums);
-    if (contrast_ && (sums.mean_a == 0 || (second_ && sums.mean_b == 0)))
-      throw Error(ErrorCode::Stage, "a contrast is relative to the mean, which is 0 for field '" +
-                                        (sums.mean_a == 0 ? name_ : other_) +
-                                        "'; set `contrast: false`");
+    for (auto& of_field : sizes) of_field.combine(step);
+    not_finite_ = sizes[0].not_finite + sizes[1].not_finite;
+    if (not_finite_ > 0) {
+      make_unknown(sums);
+    } else if (contrast_) {
+      expect_contrast(sums.mean_a / volume.count(), sizes[0], name_);
+      if (second_) expect_contrast(sums.mean_b / volume.count(), sizes[1], other_);
+    }
+    particle_number_ = particles_.at(step);
     const double scale = scale_of(volume, sums);
     step.write(spectrum(step, volume, shells, scale, unit));
-    for (const int d : lines_) step.write(line_of_sight(step, volume, sums, scale, d));
+    for (const int d : lines_) step.write(line_of_sight(step, volume, shells, scale, d));
   }
 
  private:
@@ -140,19 +149,37 @@ class PowerSpectrum final : public stage::Stage {
     for (const int64_t axis : value.integers()) {
       if (axis < 0 || axis >= field_.axes)
         value.fail("mesh '" + mesh_ + "' has no axis " + std::to_string(axis));
+      if (!volume_of_mesh().has_waves(static_cast<int>(axis)))
+        value.fail("mesh '" + mesh_ + "' has one cell along axis " + std::to_string(axis) +
+                   ", so no waves");
       lines_.insert(static_cast<int>(axis));
     }
   }
 
   /// This peer's values as the transform takes them; converted in its own memory if they must be.
   [[nodiscard]] const double* values_of(const stage::Step& step, int32_t number,
-                                        Transform& transform) const {
+                                        Transform& transform, ValueSizes& sizes) const {
     double* room = transform.real(step);
     if (step.block_count(input_) == 0) return room;
     const auto block = step.block(input_);
-    if (block[number].type == PILLION_FLOAT64) return block.values<double>(number).data();
-    block[number].visit([&](const auto* values) { std::copy_n(values, block.count(), room); });
-    return room;
+    const double* values = room;
+    if (block[number].type == PILLION_FLOAT64) values = block.values<double>(number).data();
+    else block[number].visit([&](const auto* from) { std::copy_n(from, block.count(), room); });
+    sizes.add(std::span(values, static_cast<size_t>(block.count())));
+    return values;
+  }
+
+  static void expect_contrast(double mean, const ValueSizes& sizes, const std::string& field) {
+    expect_mean(mean, sizes, field, "a contrast", "set `contrast: false`");
+  }
+
+  /// A transform spreads what is not finite over all waves.
+  static void make_unknown(Shells::Sums& sums) {
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+    for (auto* values :
+         {&sums.power, &sums.own_a, &sums.own_b, &sums.planes[0], &sums.planes[1], &sums.planes[2]})
+      std::fill(values->begin(), values->end(), nan);
+    sums.all = sums.mean_a = sums.mean_b = nan;
   }
 
   void reduce(const stage::Step& step, Shells::Sums& sums) const {
@@ -192,9 +219,9 @@ class PowerSpectrum final : public stage::Stage {
 
   /// V/N of the contrast, or of a field with that mean; 0 if no shot noise is subtracted.
   [[nodiscard]] double shot_noise(const Volume& volume, const Shells::Sums& sums) const {
-    if (particles_ == 0) return 0;
+    if (!particles_.is_wanted()) return 0;
     const double mean = contrast_ ? 1 : sums.mean_a / volume.count();
-    return volume.size() / particles_ * mean * mean;
+    return volume.size() / particle_number_ * mean * mean;
   }
 
   [[nodiscard]] stage::Table spectrum(const stage::Step& step, const Volume& volume, Shells& shells,
@@ -212,12 +239,15 @@ class PowerSpectrum final : public stage::Stage {
       k.push_back(mean(sums.k[s]) * unit);
       const double p = mean(sums.power[s]) * scale;
       power.push_back(p - noise * mean(sums.noise[s]));
-      // Of a Gaussian field: each mode and its conjugate are one draw.
-      error.push_back(other_.empty() ? p * std::sqrt(2 / n) : cross_error(volume, sums, s, p));
-      dimensionless.push_back(power.back() * std::pow(k.back(), volume.axes) / shell_area(volume));
+      // Of a Gaussian field: each mode and its conjugate are one draw. The noise that is taken off
+      // was drawn, too, where the particles that are there have none.
+      const double drawn = std::max(p, noise * mean(sums.noise[s]));
+      error.push_back(other_.empty() ? drawn * std::sqrt(2 / n) : cross_error(volume, sums, s, p));
+      dimensionless.push_back(power.back() * std::pow(k.back(), volume.dimensions()) /
+                              shell_area(volume));
     }
     const auto inverse = Units(step.units(mesh_)).power(-1).text();
-    const auto units = power_units(step, volume.axes).text();
+    const auto units = power_units(step, volume.dimensions()).text();
     stage::Table out(table_name(), other_.empty()
                                        ? "Power spectrum of " + name_
                                        : "Cross spectrum of " + name_ + " and " + other_);
@@ -227,9 +257,14 @@ class PowerSpectrum final : public stage::Stage {
     out.column("k_upper", inverse, upper);
     out.attribute("mean", sums.mean_a / volume.count(), step.units(name_));
     out.attribute("variance", sums.all * scale / volume.size(), power_units(step, 0).text());
-    out.attribute("k_nyquist", nyquist(volume), inverse);
+    out.attribute("k_nyquist", volume.nyquist(), inverse);
+    out.attribute("modes_in_no_shell", modes_outside(volume, sums));
     out.attribute("scale", "log");  // how it is looked at
-    if (particles_ > 0) out.attribute("shot_noise", noise, units);
+    if (particles_.is_wanted()) {
+      out.attribute("shot_noise", noise, units);
+      out.attribute("particles", particle_number_);
+    }
+    if (not_finite_ > 0) out.attribute("not_finite", static_cast<double>(not_finite_));
     return out.per_step();
   }
 
@@ -249,32 +284,38 @@ class PowerSpectrum final : public stage::Stage {
   /// What k^d P is divided by to be the variance per logarithm of k.
   [[nodiscard]] static double shell_area(const Volume& volume) {
     using std::numbers::pi;
-    return volume.axes == 3 ? 2 * pi * pi : volume.axes == 2 ? 2 * pi : pi;
+    const int dimensions = volume.dimensions();
+    return dimensions == 3 ? 2 * pi * pi : dimensions == 2 ? 2 * pi : pi;
   }
 
-  [[nodiscard]] static double nyquist(const Volume& volume) {
-    double least = std::numeric_limits<double>::infinity();
-    for (int d = 0; d < volume.axes; ++d)
-      least = std::min(least, volume.fundamental(d) *
-                                  static_cast<double>(volume.cells[static_cast<size_t>(d)]) / 2);
-    return least;
+  /// Of waves in the corners of the transform, and of long ones below the first shell.
+  [[nodiscard]] static double modes_outside(const Volume& volume, const Shells::Sums& sums) {
+    double inside = 0;
+    for (const int64_t modes : sums.modes) inside += static_cast<double>(modes);
+    return volume.count() - 1 - inside;
   }
 
-  /// L / N^2 times the sum over the modes across, which is V / N^2 over the area across.
+  /// L / N^2 times the sum over the modes across, which is V / N^2 over the area across. The window
+  /// is undone along the lines: those of cells across are what they are.
   [[nodiscard]] stage::Table line_of_sight(const stage::Step& step, const Volume& volume,
-                                           const Shells::Sums& sums, double scale, int axis) const {
+                                           Shells& shells, double scale, int axis) const {
+    const auto& sums = shells.sums();
     const auto d = static_cast<size_t>(axis);
     const double across = volume.size() / volume.lengths[d];
     std::vector<double> k, power;
     for (int64_t n = 1; n < static_cast<int64_t>(sums.planes[d].size()); ++n) {
       const bool both = axis > 0 && 2 * n != volume.cells[d];
       k.push_back(volume.fundamental(axis) * static_cast<double>(n));
-      power.push_back(sums.planes[d][static_cast<size_t>(n)] / (both ? 2 : 1) * scale / across);
+      power.push_back(sums.planes[d][static_cast<size_t>(n)] / (both ? 2 : 1) * scale / across *
+                      shells.undone_along(axis, n, !other_.empty()));
     }
     stage::Table out(table_name(axis),
                      "Power spectrum of " + subject() + " along axis " + std::to_string(axis));
     out.column("k", Units(step.units(mesh_)).power(-1).text(), k);
     out.column("power", power_units(step, 1).text(), power);
+    constexpr const char* windows[] = {"none", "ngp", "cic", "tsc"};
+    out.attribute("window_along_lines", std::string(windows[clouds_.undo_a]));
+    if (not_finite_ > 0) out.attribute("not_finite", static_cast<double>(not_finite_));
     return out.per_step();
   }
 
@@ -283,12 +324,14 @@ class PowerSpectrum final : public stage::Stage {
   std::string mesh_;
   bool contrast_;
   Clouds clouds_;
-  double particles_;
+  ParticleNumber particles_;
+  double particle_number_ = 0;  ///< at this publication
   bool is_log_;
   int64_t bins_;
   double width_;
   int layout_;
   std::set<int> lines_;
+  int64_t not_finite_ = 0;  ///< values of this publication
   int32_t input_ = 0;
   std::optional<Transform> transform_, second_;
 };
@@ -303,7 +346,9 @@ const pillion_parameter parameters[] = {
     {"bins", "integer", "null", "Number of logarithmic shells"},
     {"window", "none | ngp | cic | tsc", "none", "How particles were put on the mesh, to undo it"},
     {"with_window", "none | ngp | cic | tsc", "none", "The same for the second field"},
-    {"shot_noise", "number", "null", "Number of particles, whose shot noise is subtracted"},
+    {"shot_noise", "number | field", "null",
+     "Number of particles, whose shot noise is subtracted; or the field of their masses, or of "
+     "positions, which tells it at each step"},
     {"cloud", "ngp | cic | tsc", "null",
      "How particles were put on the mesh, for `shot_noise`; as `window` if that is given"},
     {"line_of_sight", "list of axes", "null", "Axes along which there is a spectrum of lines, too"},

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 namespace pillion::stages::power_spectrum {
@@ -12,14 +13,33 @@ using std::numbers::pi;
 
 double Volume::fundamental(int axis) const { return 2 * pi / lengths[static_cast<size_t>(axis)]; }
 
+int Volume::dimensions() const {
+  int number = 0;
+  for (int d = 0; d < axes; ++d) number += has_waves(d) ? 1 : 0;
+  return number;
+}
+
 double Volume::longest() const {
-  return *std::max_element(lengths.begin(), lengths.begin() + axes);
+  double longest = 0;
+  for (int d = 0; d < axes; ++d)
+    if (has_waves(d)) longest = std::max(longest, lengths[static_cast<size_t>(d)]);
+  return longest > 0 ? longest : lengths[0];
 }
 
 double Volume::size() const {
   double size = 1;
-  for (int d = 0; d < axes; ++d) size *= lengths[static_cast<size_t>(d)];
+  for (int d = 0; d < axes; ++d)
+    if (has_waves(d)) size *= lengths[static_cast<size_t>(d)];
   return size;
+}
+
+double Volume::nyquist() const {
+  double least = std::numeric_limits<double>::infinity();
+  for (int d = 0; d < axes; ++d)
+    if (has_waves(d))
+      least =
+          std::min(least, fundamental(d) * static_cast<double>(cells[static_cast<size_t>(d)]) / 2);
+  return least;
 }
 
 double Volume::count() const { return static_cast<double>(cells[0] * cells[1] * cells[2]); }
@@ -116,7 +136,7 @@ size_t Shells::climb(size_t edge, double square) const {
 void Shells::add(const Complex* a, const Complex* b, const stage::Step::Part& part) {
   if (part.count() == 0) return;
   const int64_t width = part.hi[0] - part.lo[0], nx = volume_.cells[0];
-  std::vector<double> powers(static_cast<size_t>(width)), own_a, own_b;
+  std::vector<double> powers(static_cast<size_t>(width)), plain = powers, own_a, own_b;
   if (b != nullptr) own_a = own_b = powers;
   for (int64_t z = part.lo[2]; z < part.hi[2]; ++z)
     for (int64_t y = part.lo[1]; y < part.hi[1]; ++y) {
@@ -130,6 +150,9 @@ void Shells::add(const Complex* a, const Complex* b, const stage::Step::Part& pa
         for (int64_t i = 0; i < width; ++i)
           out[i] = of_row * of_column[i] * (f[i].real() * g[i].real() + f[i].imag() * g[i].imag());
       };
+      const Complex* const with = b == nullptr ? a : b;
+      for (int64_t i = 0; i < width; ++i)
+        plain[i] = a[i].real() * with[i].real() + a[i].imag() * with[i].imag();
       if (b == nullptr) {
         multiply(aa, a, a, powers);
       } else {
@@ -140,11 +163,11 @@ void Shells::add(const Complex* a, const Complex* b, const stage::Step::Part& pa
       if (y == 0 && z == 0 && part.lo[0] == 0) {
         sums_.mean_a = a[0].real();
         if (b != nullptr) sums_.mean_b = b[0].real();
-        powers[0] = 0;
+        powers[0] = plain[0] = 0;
       }
       const auto at_y = static_cast<size_t>(std::min(y, volume_.cells[1] - y));
       const auto at_z = static_cast<size_t>(std::min(z, volume_.cells[2] - z));
-      double row = 0;
+      double row = 0, plain_row = 0;
       size_t shell = climb(0, across);
       for (int64_t i = 0; i < width; ++i) {
         const int64_t x = part.lo[0] + i;
@@ -152,7 +175,8 @@ void Shells::add(const Complex* a, const Complex* b, const stage::Step::Part& pa
         const int64_t twins = x == 0 || 2 * x == nx ? 1 : 2;
         const double power = static_cast<double>(twins) * powers[i];
         row += power;
-        sums_.planes[0][x] += powers[i];
+        plain_row += static_cast<double>(twins) * plain[i];
+        sums_.planes[0][x] += plain[i];
         const double square = across + wave_squares_[0][x];
         shell = climb(shell, square);
         if (shell + 1 == edges_.size() || square < squares_[0]) continue;
@@ -164,8 +188,8 @@ void Shells::add(const Complex* a, const Complex* b, const stage::Step::Part& pa
         sums_.own_a[shell] += static_cast<double>(twins) * own_a[i];
         sums_.own_b[shell] += static_cast<double>(twins) * own_b[i];
       }
-      sums_.planes[1][at_y] += row;
-      sums_.planes[2][at_z] += row;
+      sums_.planes[1][at_y] += plain_row;
+      sums_.planes[2][at_z] += plain_row;
       sums_.all += row;
       a += width;
       if (b != nullptr) b += width;

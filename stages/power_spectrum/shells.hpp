@@ -10,17 +10,22 @@
 
 namespace pillion::stages::power_spectrum {
 
-/// A periodic box: cells and lengths; an axis that a mesh lacks has one cell, and its length does
-/// not count.
+/// A periodic box: cells and lengths. An axis of one cell, as one that the mesh lacks, has no
+/// waves, and its length does not count.
 struct Volume {
   Cells cells;
   std::array<double, 3> lengths;
   int axes = 3;
 
+  [[nodiscard]] bool has_waves(int axis) const {
+    return axis < axes && cells[static_cast<size_t>(axis)] > 1;
+  }
+  [[nodiscard]] int dimensions() const;              ///< how many axes have waves
   [[nodiscard]] double fundamental(int axis) const;  ///< 2 pi / L
   [[nodiscard]] double longest() const;
-  [[nodiscard]] double size() const;   ///< the product of the lengths
-  [[nodiscard]] double count() const;  ///< of all cells
+  [[nodiscard]] double size() const;     ///< the product of the lengths
+  [[nodiscard]] double count() const;    ///< of all cells
+  [[nodiscard]] double nyquist() const;  ///< the lowest of the axes
 };
 
 /// Edges in units of the longest axis's 2 pi / L, ascending: shells [m - 1/2, m + 1/2) for m from 1
@@ -50,12 +55,17 @@ class Shells {
     std::vector<double> k, power, own_a, own_b;  ///< by shell; powers are |F|^2 or Re(F_a F_b*)
     std::vector<double> noise;  ///< by shell: the shot noise in `power`, in units of V/N
     std::vector<int64_t> modes;
-    std::array<std::vector<double>, 3> planes;  ///< by axis, then |n|: the sum over the others
-    double all = 0;                             ///< |F|^2 of all modes but the mean
-    double mean_a = 0, mean_b = 0;              ///< F of the mean
+    /// By axis, then |n|: the sum over the others, with no window undone.
+    std::array<std::vector<double>, 3> planes;
+    double all = 0;                 ///< |F|^2 of all modes but the mean
+    double mean_a = 0, mean_b = 0;  ///< F of the mean
   };
   [[nodiscard]] Sums& sums() { return sums_; }
   [[nodiscard]] const std::vector<double>& edges() const { return edges_; }
+  /// What undoes the windows of waves n along one axis, in a power of the fields that were added.
+  [[nodiscard]] double undone_along(int axis, int64_t n, bool is_cross) const {
+    return sharpen_[is_cross ? ab : aa][static_cast<size_t>(axis)][static_cast<size_t>(n)];
+  }
 
  private:
   [[nodiscard]] size_t climb(size_t edge, double square) const;

@@ -36,6 +36,7 @@ class Rdf final : public stage::Stage {
       fields.push_back(setup["molecule"].text());
     }
     setup.product("rdf.csv");
+    setup.survives_failures();
     input_ = setup.input(
         stage::Input::spatial(position, rule_.cutoff, fields).where(type, selection_.types()));
     // Doubles by class, as read and sorted into cells, which are up to twice as many.

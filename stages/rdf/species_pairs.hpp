@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <numbers>
 #include <pillion/stage.hpp>
 #include <set>
@@ -188,7 +189,7 @@ inline std::vector<double> radii(double cutoff, int64_t bins) {
   return out;
 }
 
-/// Counts over those expected in each shell, or ring; zeros if nothing is expected.
+/// Counts over those expected in each shell, or ring; not a number if nothing is expected.
 inline std::vector<double> distribution(const std::vector<int64_t>& counts, double expected,
                                         double cutoff, int64_t dimensions) {
   std::vector<double> out;
@@ -199,18 +200,20 @@ inline std::vector<double> distribution(const std::vector<int64_t>& counts, doub
     const double shell = dimensions == 2 ? std::numbers::pi * (outer * outer - inner * inner)
                                          : 4 * std::numbers::pi / 3 *
                                                (outer * outer * outer - inner * inner * inner);
-    out.push_back(expected > 0 ? static_cast<double>(counts[i]) / (shell * expected) : 0);
+    out.push_back(expected > 0 ? static_cast<double>(counts[i]) / (shell * expected)
+                               : std::numeric_limits<double>::quiet_NaN());
   }
   return out;
 }
 
-/// Mean number of partners nearer than the outer edge of each bin.
+/// Mean number of partners nearer than the outer edge of each bin; not a number without centres.
 inline std::vector<double> coordination(const std::vector<int64_t>& counts, double centres) {
   std::vector<double> out;
   int64_t sum = 0;
   for (const auto count : counts) {
     sum += count;
-    out.push_back(centres > 0 ? static_cast<double>(sum) / centres : 0);
+    out.push_back(centres > 0 ? static_cast<double>(sum) / centres
+                              : std::numeric_limits<double>::quiet_NaN());
   }
   return out;
 }

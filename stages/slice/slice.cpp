@@ -392,10 +392,14 @@ class Slice final : public stage::Stage {
   [[nodiscard]] std::string called() const {
     return name_ + ending_of(component_, field_.components);
   }
+  /// Of a mesh with two axes it is all of the mesh.
+  [[nodiscard]] std::string title() const {
+    return field_.axes == 3 ? called() + " across " + "xyz"[axis_] : called();
+  }
   [[nodiscard]] std::string table_name() const { return "slice_" + called() + "_" + "xyz"[axis_]; }
   [[nodiscard]] stage::Table table_of(const stage::Step& step, const SlicePlane& plane,
                                       const Sums& sums) const {
-    stage::Table out(table_name(), called() + " across " + "xyz"[axis_]);
+    stage::Table out(table_name(), title());
     for (size_t d = 0; d < 2; ++d)
       out.column(std::string(1, "xyz"[plane.along[d]]),
                  length_units(step.mesh(field_.mesh), plane.along[d]), centres(plane, d));
@@ -409,7 +413,7 @@ class Slice final : public stage::Stage {
   }
   [[nodiscard]] stage::Table table_of(const stage::Step& step, const CellRaster& raster,
                                       std::span<const double> planes, const Sums& sums) const {
-    stage::Table out(table_name(), called() + " across " + "xyz"[axis_]);
+    stage::Table out(table_name(), title());
     const std::string units = step.mesh(field_.mesh).units;
     for (size_t d = 0; d < 2; ++d) {
       std::vector<double> centres;

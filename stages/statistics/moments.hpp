@@ -41,12 +41,12 @@ struct Moments {
 
   void merge(const Moments& other) {
     not_finite += other.not_finite;
-    if (other.count == 0) return;
+    if (other.count == 0 && !(other.weight > 0)) return;
     const double n = weight, m = other.weight;
     const double apart = other.above(mean) - rest;
     min = std::min(min, other.min);
     max = std::max(max, other.max);
-    if (count == 0) mean = other.mean, rest = other.rest, squares = other.squares;
+    if (count == 0 && !(n > 0)) mean = other.mean, rest = other.rest, squares = other.squares;
     else if (m > 0) {
       squares += other.squares + apart * apart * (n * m / (n + m));
       move(rest + apart * (m / (n + m)));
@@ -82,6 +82,22 @@ struct Moments {
     }
     not_finite += static_cast<int64_t>(values.size() - n);
     merge(of_weighted(finite.data(), weight_of.data(), static_cast<int64_t>(n)));
+  }
+
+  /// Takes the counts of values back, which are counted elsewhere. Their weights stay.
+  void take_back(std::span<const double> values) {
+    for (const double v : values) --(std::isfinite(v) ? count : not_finite);
+  }
+
+  /// Values that weigh, but are not counted: they lie between counted ones.
+  void weigh(std::span<const double> values, std::span<const double> weights) {
+    Moments out;
+    out.add(values, weights);
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    out.count = out.not_finite = 0;
+    out.min = infinity;
+    out.max = -infinity;
+    merge(out);
   }
 
  private:
@@ -183,10 +199,15 @@ class MomentSeries {
 
   [[nodiscard]] std::vector<Moments> look(const stage::Step& step) {
     std::vector<Moments> out(components_.size());
+    weighing_.find_shared(step, input_);
     for (int32_t b = 0; b < step.block_count(input_); ++b) {
       const auto block = step.block(input_, b);
       const auto array = unfolded(block[0], field_);
       const auto weights = patches_.among(weighing_.of(step, block), block);
+      if (weighing_.samples_cells()) {
+        sample(step, block, array, weights, out);
+        continue;
+      }
       for (size_t p = 0; p < components_.size(); ++p)
         for_each_weighted({&array, components_[p]}, extent_of(block, field_), weights,
                           [&](std::span<const double> values, std::span<const double> each) {
@@ -238,6 +259,21 @@ class MomentSeries {
   [[nodiscard]] bool empty() const { return rows_.empty(); }
 
  private:
+  /// Of values at points that cells share.
+  void sample(const stage::Step& step, const stage::Block& block, const stage::Array& array,
+              const CellWeights& weights, std::vector<Moments>& out) const {
+    std::vector<Selected> all;
+    for (const int32_t component : components_) all.push_back({&array, component});
+    weighing_.for_each(step, block, all, weights,
+                       [&](const std::vector<std::span<double>>& values,
+                           std::span<const double> each, int32_t times) {
+                         for (size_t p = 0; p < out.size(); ++p) {
+                           if (times > 0) out[p].add(values[p], each);
+                           else if (times == 0) out[p].weigh(values[p], each);
+                           else out[p].take_back(values[p]);
+                         }
+                       });
+  }
   void add(const Moments& moments, const std::string& ending, const std::string& units) {
     const auto summary = summary_of(moments);
     rows_.add("count" + ending, "", moments.count);

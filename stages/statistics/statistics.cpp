@@ -56,7 +56,7 @@ void combine(const stage::Step& step, bool weighted, std::vector<Moments>& all) 
     means.push_back(own[n].mean * share_of(own[n].weight, all[n].weight));
   step.sum(std::span(means));
   for (size_t n = 0; n < all.size(); ++n) {
-    const double above = own[n].count > 0 ? own[n].above(means[n]) : 0;
+    const double above = own[n].weight > 0 ? own[n].above(means[n]) : 0;
     const double weight = own[n].weight;
     deviations.insert(deviations.end(), {weight * above, own[n].squares + weight * above * above});
   }
@@ -78,6 +78,7 @@ class Statistics final : public stage::Stage {
       series_.emplace_back(setup, name, fields, volumes_);
     }
     if (series_.empty()) fields.fail("no fields are listed");
+    setup.survives_failures();
   }
 
   void run(stage::Step& step) override {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <pillion/stage.hpp>
 #include <span>
 #include <string>
@@ -14,8 +15,8 @@
 
 #include "../common/cells.hpp"
 #include "../common/elements.hpp"
+#include "../common/followed.hpp"
 #include "../common/options.hpp"
-#include "../common/places.hpp"
 #include "../common/rows.hpp"
 #include "moments.hpp"
 
@@ -48,14 +49,19 @@ class TimeAverage final : public stage::Stage {
   void make_moments(const stage::Setup& setup);
   [[nodiscard]] std::vector<int64_t> parameters() const;
   [[nodiscard]] std::vector<char> names_of_fields() const;
-  [[nodiscard]] size_t width() const {
+  /// Numbers of a record: means, sums for each pair, and the weight of its samples.
+  [[nodiscard]] size_t width() const { return values_of_record() + 1; }
+  [[nodiscard]] size_t values_of_record() const {
     return (static_cast<size_t>(quantities_) + pairs_.size()) * points_;
   }
   [[nodiscard]] double weight_of(const stage::Step& step);
   void follow(const stage::Step& step);
+  [[nodiscard]] std::vector<double> records_of(const stage::Step& step,
+                                               const Followed::Change& change) const;
   void take(const stage::Step& step, double weight);
   void produce(const stage::Step& step);
   void note(const stage::Step& step);
+  [[nodiscard]] int64_t not_finite_means(const stage::Step& step) const;
 
   std::vector<std::string> names_;
   std::vector<pillion_field_description> fields_;
@@ -69,11 +75,8 @@ class TimeAverage final : public stage::Stage {
   int64_t output_every_, from_step_;
   int32_t input_ = 0;
 
-  Places places_;
-  std::vector<int64_t> keys_;    ///< of cells or elements
-  std::vector<double> records_;  ///< of each of them: means, then sums for each pair
-  bool must_follow_ = false;     ///< records are those of a checkpoint
-  double weight_ = 0;            ///< of all samples
+  std::optional<Followed> followed_;
+  std::vector<double> records_;  ///< of each cell or element
   int64_t samples_ = 0, since_output_ = 0;
   double begin_ = std::numeric_limits<double>::quiet_NaN();   ///< time from which averages count
   double before_ = std::numeric_limits<double>::quiet_NaN();  ///< time of the sample before
@@ -96,6 +99,7 @@ TimeAverage::TimeAverage(stage::Setup& setup)
                         "' does not number the elements of mesh '" + fields_[0].mesh + "'");
     inputs.push_back(setup["key"].text());
   }
+  followed_.emplace(fields_[0], when_cells_change(setup));
   input_ = setup.input(blocks_of_cells(fields_[0], inputs));
   for (size_t f = 0; f < fields_.size(); ++f) {
     const int32_t components = fields_[f].components;
@@ -105,11 +109,12 @@ TimeAverage::TimeAverage(stage::Setup& setup)
   }
   if (moments_ != Moments::none) make_moments(setup);
   else if (setup["pairs"].size() > 0) setup["pairs"].fail("pairs need `moments`");
-  // Records, and again when blocks move. Each cell has a key and a place, too.
+  // Records, and again when blocks move. Each cell has a key, a weight and a place, too.
   const auto numbers = static_cast<double>(quantities_) + static_cast<double>(pairs_.size()) +
-                       (points_ == 1 ? 2 : 0);
+                       (points_ == 1 ? 3 : 0) + (is_unstructured(fields_[0]) ? CellMark::width : 0);
   setup.memory(2 * 8 * numbers / bytes_of(setup, names_));
   setup.product("time_average_" + names_[0] + ".csv");
+  setup.survives_failures();
 }
 
 size_t TimeAverage::add_field(const stage::Setup& setup, const stage::Value& list,
@@ -184,7 +189,6 @@ void TimeAverage::run(stage::Step& step) {
   const double weight = weight_of(step);
   if (weight > 0) {
     take(step, weight);
-    weight_ += weight;
     ++samples_;
     ++since_output_;
   }
@@ -194,7 +198,6 @@ void TimeAverage::run(stage::Step& step) {
   since_output_ = 0;
   if (!resets_) return;
   std::fill(records_.begin(), records_.end(), 0.0);
-  weight_ = 0;
   samples_ = 0;
   begin_ = before_;
 }
@@ -207,48 +210,64 @@ double TimeAverage::weight_of(const stage::Step& step) {
   return std::isnan(before) ? 0 : step.time() - before;
 }
 
-// Sees to it that records are those of the cells or elements that are here now.
+// Sees to it that records are those of the cells or elements that are here now. Cells that are new
+// begin with no samples.
 void TimeAverage::follow(const stage::Step& step) {
-  const bool are_known = places_.are_of(step, input_);
-  Places now = are_known ? std::move(places_) : Places(step, input_, fields_[0]);
-  std::vector<int32_t> moved{must_follow_ || (!are_known && !(now == places_)) ? 1 : 0};
-  step.sum(std::span(moved));
-  places_ = std::move(now);
-  if (moved[0] == 0) return;
-  auto wanted = places_.unit_keys();
-  if (samples_ > 0)
-    records_ = step.fetch(std::span<const int64_t>(keys_), std::span<const double>(records_),
-                          width(), wanted);
-  else records_.assign(width() * wanted.size(), 0.0);
-  keys_ = std::move(wanted);
-  must_follow_ = false;
+  auto change = followed_->look(step, input_, samples_ > 0);
+  if (!change) return;
+  auto records = samples_ > 0 ? records_of(step, *change)
+                              : std::vector<double>(width() * change->keys.size(), 0.0);
+  // Not before: records are of the places that were, if they cannot be fetched.
+  followed_->accept(std::move(*change));
+  records_ = std::move(records);
+}
+
+std::vector<double> TimeAverage::records_of(const stage::Step& step,
+                                            const Followed::Change& change) const {
+  const auto& keys = change.keys;
+  std::vector<int64_t> wanted;
+  for (size_t i = 0; i < keys.size(); ++i)
+    if (change.is_known[i] != 0) wanted.push_back(keys[i]);
+  const auto found = step.fetch(std::span<const int64_t>(followed_->keys()),
+                                std::span<const double>(records_), width(), wanted);
+  std::vector<double> out(width() * keys.size(), 0.0);
+  auto from = found.begin();
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (change.is_known[i] == 0) continue;
+    std::copy_n(from, width(), out.begin() + static_cast<ptrdiff_t>(width() * i));
+    from += static_cast<ptrdiff_t>(width());
+  }
+  return out;
 }
 
 void TimeAverage::take(const stage::Step& step, double weight) {
   std::vector<double> values(static_cast<size_t>(quantities_) * points_), scratch(values.size());
-  const Weights weights{weight_, weight};
+  const auto& places = followed_->places();
   size_t record = 0;
   for (int32_t b = 0; b < step.block_count(input_); ++b) {
     const auto block = step.block(input_, b);
-    for (int64_t unit = 0; unit < places_.units(b); ++unit, ++record) {
+    for (int64_t unit = 0; unit < places.units(b); ++unit, ++record) {
       double* to = values.data();
       for (size_t f = 0; f < fields_.size(); ++f) {
         const auto array = unfolded(block[static_cast<int32_t>(f)], fields_[f]);
         array.visit([&](const auto* data) {
           for (int32_t c = 0; c < fields_[f].components; ++c) {
-            const auto* from = data + places_.offset(b, unit, array) + c * array.strides[3];
+            const auto* from = data + places.offset(b, unit, array) + c * array.strides[3];
             for (size_t p = 0; p < points_; ++p)
               *to++ = static_cast<double>(from[static_cast<int64_t>(p) * array.strides[0]]);
           }
         });
       }
-      take_sample(weights, points_, pairs_, values,
-                  std::span(records_).subspan(record * width(), width()), scratch);
+      const auto of_cell = std::span(records_).subspan(record * width(), width());
+      take_sample({of_cell.back(), weight}, points_, pairs_, values,
+                  of_cell.first(values_of_record()), scratch);
+      of_cell.back() += weight;
     }
   }
 }
 
 void TimeAverage::produce(const stage::Step& step) {
+  const auto& places = followed_->places();
   for (const auto& made : made_) {
     size_t record = 0;
     for (int32_t b = 0; b < step.block_count(input_); ++b) {
@@ -258,10 +277,10 @@ void TimeAverage::produce(const stage::Step& step) {
       if (is_unstructured(fields_[0]))
         std::fill_n(out, static_cast<size_t>(step.block(input_, b).count()) * components,
                     std::numeric_limits<double>::quiet_NaN());
-      for (int64_t unit = 0; unit < places_.units(b); ++unit, ++record) {
+      for (int64_t unit = 0; unit < places.units(b); ++unit, ++record) {
         const double* means = records_.data() + record * width();
         const double* sums = means + static_cast<size_t>(quantities_) * points_;
-        const auto at = static_cast<size_t>(places_.position(b, unit)) * components * points_;
+        const auto at = static_cast<size_t>(places.position(b, unit)) * components * points_;
         for (size_t c = 0; c < components; ++c)
           for (size_t p = 0; p < points_; ++p) {
             const size_t number = static_cast<size_t>(made.first) + c;
@@ -269,7 +288,7 @@ void TimeAverage::produce(const stage::Step& step) {
             if (made.is_mean) {
               value = means[number * points_ + p];
             } else {
-              value = sums[number * points_ + p] / weight_;
+              value = sums[number * points_ + p] / means[values_of_record()];
               const auto& [x, y] = pairs_[number];
               if (moments_ == Moments::product)
                 value += means[static_cast<size_t>(x) * points_ + p] *
@@ -282,12 +301,24 @@ void TimeAverage::produce(const stage::Step& step) {
   }
 }
 
+// A sample that is not finite spoils the mean of its place until averages begin again.
+int64_t TimeAverage::not_finite_means(const stage::Step& step) const {
+  int64_t count = 0;
+  const size_t means = static_cast<size_t>(quantities_) * points_;
+  for (size_t record = 0; record + width() <= records_.size(); record += width())
+    for (size_t m = 0; m < means; ++m) count += std::isfinite(records_[record + m]) ? 0 : 1;
+  step.sum(std::span(&count, 1));
+  return count;
+}
+
 void TimeAverage::note(const stage::Step& step) {
   const auto units = step.units("time");
   rows_.add("step", "", step.index());
   rows_.add("time", units, step.time());
   rows_.add("begin", units, begin_);
   rows_.add("samples", "", samples_);
+  rows_.add("not_finite", "", not_finite_means(step));
+  rows_.add("changed_cells", "", followed_->changes());
   rows_.end_row();
   stage::Table table("time_average_" + names_[0], "Averages over time of " + names_[0]);
   rows_.put_into(table);
@@ -313,9 +344,10 @@ std::vector<char> TimeAverage::names_of_fields() const {
 void TimeAverage::save(stage::State& state) const {
   state.save("parameters", parameters());
   state.save("fields", names_of_fields());
-  state.save("records", std::span<const int64_t>(keys_), std::span<const double>(records_),
-             width());
-  state.save("weights", std::vector<double>{weight_, begin_, before_});
+  state.save("records", std::span<const int64_t>(followed_->keys()),
+             std::span<const double>(records_), width());
+  followed_->save(state);
+  state.save("times", std::vector<double>{begin_, before_});
   state.save("samples", std::vector<int64_t>{samples_, since_output_});
   rows_.save(state, "outputs");
 }
@@ -326,13 +358,13 @@ void TimeAverage::restore(stage::State& state) {
     throw Error(ErrorCode::Configuration,
                 "saved with other fields, pairs, weights or steps to leave out than those of this "
                 "run; its averages cannot be continued");
-  std::tie(keys_, records_) = state.load<double>("records", width());
-  const auto weights = state.load<double>("weights");
+  records_ = state.load<double>("records", width()).second;
+  followed_->restore(state);
+  const auto times = state.load<double>("times");
   const auto samples = state.load<int64_t>("samples");
-  weight_ = weights.at(0), begin_ = weights.at(1), before_ = weights.at(2);
+  begin_ = times.at(0), before_ = times.at(1);
   samples_ = samples.at(0), since_output_ = samples.at(1);
   rows_.restore(state, "outputs");
-  must_follow_ = true;
 }
 
 const pillion_parameter parameters[] = {
@@ -346,6 +378,8 @@ const pillion_parameter parameters[] = {
     {"output_every", "integer", "10", "Samples from one output to the next"},
     {"reset", "true | false", "false", "Begin again after each output"},
     {"from_step", "integer", "0", "First step that is taken; leaves out how the flow begins"},
+    {"when_cells_change", "begin_again | fail", "begin_again",
+     "Of cells that are new, as after a refinement, or that have an id which another cell had"},
     {"key", "field", "number", "Integer field that numbers elements; read only on a spectral mesh"},
 };
 

@@ -213,6 +213,7 @@ class Uncertainty final : public stage::Stage {
     outputs_ = {real("_mean", field_.units), real("_sigma", field_.units),
                 real("_interval", field_.units), real("_integral_steps", "")};
     setup.product("uncertainty_" + name_ + ".csv");
+    setup.survives_failures();
     verdict_ = setup.output(into + "_verdict", gathered, PILLION_INT32, field_.components, "");
   }
 

@@ -47,4 +47,17 @@ inline std::vector<double> diffusion_so_far(const std::vector<double>& x,
 /// keeps at least half of its value.
 inline bool resolved(const std::vector<double>& c) { return c.size() > 1 && c[1] >= 0.5 * c[0]; }
 
+/// How much of the curve is left at its end: the mean over the last fifth of the lags, of its value
+/// at lag 0. Of particles that drift, or fly freely, the integral grows with the longest lag.
+inline double left_at_end(const std::vector<double>& c) {
+  const size_t few = (c.size() + 4) / 5;
+  double sum = 0, count = 0;
+  for (size_t i = c.size() - few; i < c.size(); ++i)
+    if (!std::isnan(c[i])) sum += c[i], count += 1;
+  return sum / count / c[0];
+}
+
+/// Whether that little is left that the integral tells a diffusion coefficient.
+inline bool has_decayed(const std::vector<double>& c) { return std::abs(left_at_end(c)) <= 0.1; }
+
 }  // namespace pillion::stages::vacf

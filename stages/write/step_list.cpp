@@ -34,9 +34,12 @@ void put(const fs::path& path, const std::string& text, bool is_new) {
   if (is_new) fs::remove(path, ignored);
   const int flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | (is_new ? O_EXCL : O_APPEND);
   const int file = ::open(path.c_str(), flags, 0666);
+  const off_t size = file >= 0 ? ::lseek(file, 0, SEEK_END) : 0;
   const bool is_written =
       file >= 0 && ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   const int error = errno;
+  // A part of a line would hide the lines that are added when there is room again.
+  if (file >= 0 && !is_written && ::ftruncate(file, size) != 0) ::unlink(path.c_str());
   if (file >= 0) ::close(file);
   if (!is_written)
     throw Error(ErrorCode::File, "cannot write " + path.string() + ": " + std::strerror(error));

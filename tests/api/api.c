@@ -282,6 +282,7 @@ static void check_fields(const pillion_session* session) {
       CHECK(field.axes == 3 && field.cells[0] == NX && field.cells[1] == NY &&
             field.cells[2] == NZ);
       CHECK(field.levels == 1 && field.is_partial == 0);
+      CHECK(strcmp(field.units, "m/s") == 0 && field.is_constant == 0);
     }
     if (strcmp(field.name, "id") == 0) {
       CHECK(strcmp(field.mesh, "atoms") == 0 && field.mesh_kind == PILLION_PARTICLES);

@@ -261,6 +261,7 @@ contains
         call expect(field%axes == 3 .and. all(field%cells == [nx, ny, nz]), 'its cells')
         call expect(field%used, 'its use')
         call expect(field%levels == 1 .and. .not. field%is_partial, 'its levels')
+        call expect(field%units == 'm/s' .and. .not. field%is_constant, 'its units')
       else if (field%name == 'id') then
         call expect(field%mesh == 'atoms' .and. field%mesh_kind == pillion_particles, 'its mesh')
         call expect(field%type == pillion_int64 .and. field%components == 1, 'its type')

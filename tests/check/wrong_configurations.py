@@ -63,6 +63,7 @@ NAMES = (
             ("report.json", "'report.json'", "a run writes a file of that name"),
             ("progress.json", "choose another"),
             ("timeline", "choose another"),
+            ("compare", "choose another"),
             ("progress-late.json", "choose another"),
             ("x" * 300, "300 bytes are too many", "x…'"),
         ]
@@ -155,6 +156,10 @@ TOP = [
     ),
     wrong("output is a file", "output: results", "output: file/here", "is a file", "file"),
     wrong(
+        "home folder", "output: results", "output: ~/results", "expanded by shells", "'~/results'"
+    ),
+    wrong("curly quotes", "output: results", "output: “results”", "typographic quote"),
+    wrong(
         "no such checkpoint",
         "run: tea",
         "restart: none/such",
@@ -173,6 +178,7 @@ SIDECARS = [
         "512 MiB",
         schema=True,
     ),
+    wrong("megabytes left out", "memory: 1 MiB", "memory: 64", "is 64 bytes", "'64 MiB'"),
     wrong("bytes below none", "memory: 1 MiB", "memory: -1 MiB", "'-1 MiB'", schema=True),
     wrong("count below none", "ranks: 2", "ranks: -2", "-2", "0 means none", schema=True),
     wrong("count in words", "ranks: 2", "ranks: two", "an integer", "'two'", schema=True),
@@ -296,6 +302,27 @@ CATALOGUE = [
         "kind: particle",
         "did you mean 'particles'?",
         schema=True,
+    ),
+    wrong(
+        "kind of mesh by another name",
+        "kind: particles",
+        "kind: structured",
+        "it is called 'uniform', 'rectilinear' or 'curvilinear' here",
+        schema=True,
+    ),
+    wrong(
+        "mesh with a slash",
+        "  line: {",
+        "  a/b: {kind: particles}\n  line: {",
+        "cannot name a mesh",
+        "leave out any '/'",
+    ),
+    wrong(
+        "field of blanks",
+        "  heat: {",
+        "  'heat ': {mesh: line, type: int32}\n  heat: {",
+        "cannot name a field",
+        "blanks at its ends",
     ),
     wrong(
         "four dimensions",
@@ -431,7 +458,53 @@ ANALYSES = [
         "condition on a vector", "max(density)", "max(velocity)", "norm(velocity)", line="    when:"
     ),
     wrong("parenthesis", "max(density)", "max(density", "expected ')'", line="    when:"),
-    wrong("comparison", "step > 100", "step => 100", "left over", line="    when:"),
+    wrong("comparison", "step > 100", "step => 100", "left over", "write '>='", line="    when:"),
+    wrong("assignment", "step > 100", "step = 100", "'==' compares", line="    when:"),
+    wrong("two comparisons", "step > 100", "9 < step < 100", "with 'and'", line="    when:"),
+    wrong("sign of a book", "step > 100", "step ≥ 100", "write '>='", line="    when:"),
+    wrong("no comparison", "max(density) > 1e3 and step > 100", "max(density)", "compares nothing"),
+    wrong(
+        "number",
+        "max(density) > 1e3 and step > 100",
+        "5",
+        "compares nothing",
+        line="    when: 5",
+    ),
+    wrong("division", "max(density) > 1e3 and step > 100", "1/0", "compares nothing"),
+    wrong("no field", "max(density)", "max()", "expected a field before ')", line="    when:"),
+    wrong("open quote", "max(density)", "max('density)", "has no end", line="    when:"),
+    wrong(
+        "condition on a field that a stage makes",
+        "    every: 0.5 time\n",
+        "    every: 0.5 time\n    when: max(speed) > 3\n",
+        "field 'speed' is not known here",
+        "'magnitude' on line 37 of analysis 'speed'",
+        "fields of the program alone",
+        line="    when: max(speed)",
+    ),
+    wrong(
+        "stage before the one that makes its field",
+        "      - magnitude: {field: velocity, into: speed, at: simulation}\n"
+        "      - statistics: {fields: [speed]}\n",
+        "      - statistics: {fields: [speed], at: simulation}\n"
+        "      - magnitude: {field: velocity, into: speed, at: simulation}\n",
+        "field 'speed' is not known here",
+        "'magnitude' on line 37 of analysis 'speed'",
+        "before this one",
+    ),
+    wrong(
+        "field that another analysis makes",
+        "      - statistics: {fields: [heat]}\n",
+        "      - statistics: {fields: [speed], at: sidecar}\n",
+        "field 'speed' is not known here",
+        "'magnitude' on line 36 of analysis 'speed'",
+    ),
+    wrong(
+        "no-break space in a schedule",
+        "every: 5 steps",
+        "every: 5\u00a0steps",
+        "no-break space",
+    ),
     wrong(
         "no stages",
         "  structure:\n    stages:",

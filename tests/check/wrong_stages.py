@@ -71,7 +71,8 @@ STAGES = [
         "field that a later stage makes",
         "- magnitude: {field: velocity",
         "- statistics: {fields: [speed], at: simulation}\n      - magnitude: {field: velocity",
-        "unknown field 'speed'",
+        "field 'speed' is not known here",
+        "before this one",
     ),
     wrong(
         "name that is taken",
@@ -198,7 +199,7 @@ STAGES = [
         "the old name of three stages",
         "- write_idx: {fields: [density, velocity]}",
         "- write: {fields: [density, velocity]}",
-        "stage 'write' is now three: write_idx, write_hdf5, write_raw",
+        "there is no stage 'write', but one for each format: write_idx, write_hdf5",
         schema=True,
     ),
     wrong(

@@ -25,7 +25,7 @@ def bad(step):
     global calls
     calls += 1
     time.sleep(0.08)
-    if calls == 8:
+    if calls >= 8:
         raise RuntimeError("no more")
     return {"x": 1.0}
 '''

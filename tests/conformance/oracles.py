@@ -74,21 +74,37 @@ def by_species(frame: Frame, vectors: np.ndarray, types, per: str) -> dict[int, 
     return out
 
 
-def centre_of_mass(frame: Frame, vectors: np.ndarray, types) -> np.ndarray:
-    chosen = np.isin(frame["type"], types)
-    return np.average(vectors[chosen], axis=0, weights=frame["mass"][chosen])
+def masses_of(frame: Frame, types, per: str) -> dict[int, float]:
+    """Mass by key, as by_species."""
+    chosen = np.flatnonzero(np.isin(frame["type"], types))
+    keys = frame["id" if per == "particle" else "molecule"][chosen]
+    return {int(k): float(frame["mass"][chosen][keys == k].sum()) for k in np.unique(keys)}
 
 
 def correlate(frames, vectors, types, term, *, origins, per="particle", drift_types=None):
     """Means over origins and keys, by lag in steps: {lag: (time, samples, component means)}.
 
     `vectors` are arrays, one per frame; `term(now, then)` gives the three components' terms;
-    `origins` is "first" or (every, keep); the centre of mass of `drift_types` is taken off.
+    `origins` is "first" or (every, keep). The centre of mass of those of `drift_types` that are
+    there at both times is taken off.
     """
-    tracks = []
-    for frame, v in zip(frames, vectors):
-        shift = centre_of_mass(frame, v, drift_types) if drift_types is not None else 0
-        tracks.append({k: x - shift for k, x in by_species(frame, v, types, per).items()})
+
+    def tracks_of(some):
+        return [by_species(frame, v, some, per) for frame, v in zip(frames, vectors)]
+
+    def centres(now, then):
+        if drift_types is None:
+            return 0, 0
+        keys = sorted(drifting[now].keys() & drifting[then].keys())
+        weights = [masses[now][k] for k in keys]
+        return (
+            np.average([drifting[n][k] for k in keys], axis=0, weights=weights) if keys else 0
+            for n in (now, then)
+        )
+
+    tracks = tracks_of(types)
+    drifting = tracks_of(drift_types or [])
+    masses = [masses_of(frame, drift_types or [], per) for frame in frames]
     found = {}
     for now in range(len(frames)):
         if origins == "first":
@@ -98,7 +114,8 @@ def correlate(frames, vectors, types, term, *, origins, per="particle", drift_ty
             starts = [n for n in range(now + 1) if n % every == 0][-keep:]
         for then in starts:
             keys = tracks[now].keys() & tracks[then].keys()
-            terms = [term(tracks[now][k], tracks[then][k]) for k in sorted(keys)]
+            here, there = centres(now, then)
+            terms = [term(tracks[now][k] - here, tracks[then][k] - there) for k in sorted(keys)]
             lag = frames[now].step - frames[then].step
             entry = found.setdefault(lag, ([], []))
             entry[0].append(frames[now].time - frames[then].time)

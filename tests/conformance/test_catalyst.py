@@ -43,7 +43,8 @@ fields:
 
 
 def analysis(told: str) -> str:
-    return f"analyses: {{look: {{every: 1 steps, stages: [catalyst: {{{told}}}]}}}}\n"
+    how = "every: 1 steps, disable_after: 1"
+    return f"analyses: {{look: {{{how}, stages: [catalyst: {{{told}}}]}}}}\n"
 
 
 def grid_scene(script: Path = SCRIPT) -> Scene:

@@ -300,7 +300,7 @@ def test_two_scripts_share_a_process(build, tmp_path):
     failing = tmp_path / "failing.py"
     failing.write_text("def catalyst_execute(info):\n    raise ValueError('no such view')\n")
     told = "".join(
-        f"  {name}: {{stages: [catalyst: {{script: '{script}', fields: [charge], "
+        f"  {name}: {{disable_after: 1, stages: [catalyst: {{script: '{script}', fields: [charge], "
         f"position: position{IN_PARALLEL}}}]}}\n"
         for name, script in [("failing", failing), ("first", RANKS), ("second", other)]
     )

@@ -37,11 +37,11 @@ analyses:
   plain:
     stages:
       - truncate: {{{ALL}, error: {BOUND}}}
-      - encode: {{{KEPT}}}
+      - encode: {{{KEPT}, continuous: [velocity]}}
   part:
     stages:
       - truncate: {{{ALL}, error: {PART}, relative_to: range, norm: max}}
-      - encode: {{{KEPT}, codec: xz, level: 2, coordinates: each, continuous: false}}
+      - encode: {{{KEPT}, codec: xz, level: 2, coordinates: each, continuous: true}}
   fewest:
     stages:
       - truncate: {{{ALL}, error: {BOUND}, relative_to: rms, round: false}}
@@ -49,7 +49,7 @@ analyses:
   nothing:
     stages:
       - truncate: {{{ALL}, error: 0}}
-      - encode: {{{KEPT}, codec: lz4}}
+      - encode: {{{KEPT}, codec: lz4, continuous: true}}
   values:
     stages: [{{encode: {{{ALL}, codec: zip, name: kept, durable: false}}}}]
 """
@@ -227,6 +227,24 @@ def test_rms_is_within_the_bound(played):
             np.testing.assert_array_equal(jumps[file.average.places], averaged[:, c])
         width = np.array(SIDES) * ORDER + 1
         assert file.average.places.max() + 1 == np.prod(width)
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_is_read_is_within_the_bound(played):
+    """By default, whatever fields are and whatever is said of them: of `noise`, which jumps."""
+    for frame in frames():
+        weights, wanted = sorted_masses(frame), original(frame, "noise")
+        file = pillion.compressed.open(path_of(played, "plain", frame))
+        assert file.field("velocity").is_continuous and not file.field("noise").is_continuous
+        assert rms(file.read("noise") - wanted, weights) <= BOUND
+        assert rms(file.read("noise", average=True) - wanted, weights) > 10 * BOUND
+        file = pillion.compressed.open(path_of(played, "part", frame))
+        assert file.field("noise").is_continuous  # which is not true
+        with pytest.warns(UserWarning, match="jumps between elements.*not averaged"):
+            found = file.read("noise")
+        assert np.abs(found - wanted).max() <= file.field("noise").bound
+        off = file.read("velocity") - original(frame, "velocity")
+        assert np.abs(off).max() <= file.field("velocity").bound
 
 
 def test_every_point_is_within_a_bound(played):
@@ -416,9 +434,39 @@ def test_what_is_no_number_and_bounds_whose_squares_are_none(build, tmp_path):
         assert np.sqrt((scaled**2).mean()) <= 1
 
 
+@pytest.mark.parametrize("codec", ["zfp", "sz3"])
+def test_no_box_takes_more_than_its_values_and_bounds_are_used(build, tmp_path, codec, monkeypatch):
+    """Numbers that no code can shorten, and noise, whose bound is worth bits."""
+    if codec == "zfp" and "PILLION_ZFP:INTERNAL=ON" not in (build / "CMakeCache.txt").read_text():
+        pytest.skip("built without zfp")
+    if codec == "sz3":
+        monkeypatch.setenv("HDF5_PLUGIN_PATH", pytest.importorskip("hdf5plugin").PLUGIN_PATH)
+    told = {
+        "decades": f"encode: {{fields: [density], error: 1.0e-3, codec: {codec}}}",
+        "exact": f"encode: {{fields: [density], error: 0, codec: {codec}}}",
+        "noise": f"encode: {{fields: [velocity], error: 0.1, codec: {codec}}}",
+        "mean": f"encode: {{fields: [velocity], error: 0.1, norm: rms, codec: {codec}}}",
+    }
+    here, rng = mesh_scene("brick", told), np.random.default_rng(2)
+    for frame in here.frames:
+        bits = rng.integers(0, 2**64, frame["density"].shape, np.uint64).view(np.float64)
+        frame.values["density"] = np.where(np.isfinite(bits), bits, 1.0)
+        noise = rng.normal(size=frame["velocity"].shape)
+        frame.values["velocity"] = noise.astype(frame["velocity"].dtype)
+    results, _ = here.run(build, tmp_path, Placement(2, 0, "uneven"))
+    for frame in here.frames:
+        for analysis in told:
+            path = results / analysis / f"grid_compressed/grid.{frame.step:09}.h5"
+            (field,) = pillion.compressed.open(path).fields.values()
+            assert field.ratio >= 1, (analysis, field)
+            if field.name == "velocity":
+                assert 0.45 < field.error / field.bound <= 1, (analysis, field)
+
+
 @pytest.mark.parametrize(
     ("stages", "said"),
     [
+        ("encode: {fields: [velocity], continuous: [noise]}", "'noise' is not listed in `fields`"),
         ("encode: {fields: [velocity, noise, velocity]}", "'velocity' is listed twice"),
         ("encode: {fields: [velocity, xyz]}", "stored as the mesh's coordinates"),
         ("truncate: {fields: [velocity], error: -1}", "0 or greater"),

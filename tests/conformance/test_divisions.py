@@ -415,10 +415,12 @@ def test_particles_cannot_be_divided(build, tmp_path, monkeypatch):
 
 
 def test_nothing_is_produced_on_blocks_of_another_layout(build, tmp_path, monkeypatch):
-    """The analysis is disabled, and the others go on."""
+    """The analysis loses its publications, and the others go on."""
     place = Placement(2, 0, "slabs")
     results, _ = fail(build, tmp_path, "density", "into: other", place, monkeypatch)
     report = json.loads((results / "report.json").read_text())
-    text = json.dumps(report["analyses"])
+    text = json.dumps(report["warnings"])
     assert "can only be produced on blocks as they are shared" in text
+    bad = next(analysis for analysis in report["analyses"] if analysis["name"] == "bad")
+    assert (bad["publications"], bad["dropped"]) == (0, 2), bad
     assert os.path.exists(results / "good" / "statistics_density.csv")

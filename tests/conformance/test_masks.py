@@ -243,8 +243,6 @@ REFUSED = [
      "some of whose cells do not exist"),
     ("- flatten: {fields: [cut_t], level: 0}", "- power_spectrum: {field: cut_t}",
      "by its weight 'part'; put `flatten` before this stage"),
-    ("  flat:\n    every: 1 steps", "  flat:\n    every: 1 steps\n    when: mean(cut_t) > 0",
-     "with a weight, where conditions would count all cells equally"),
     ("part: {mesh: cut, type: float64}", "part: {mesh: cut, type: float64, centering: point}",
      "has cells with a weight, where values at points are not supported yet"),
 ]  # fmt: skip

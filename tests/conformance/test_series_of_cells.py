@@ -2,19 +2,14 @@
 """Averages over time at the cells of unstructured and curvilinear meshes, whose blocks change and
 whose points move, against NumPy and statsmodels."""
 
-import json
-import os
-import sys
-
 import curvilinear_program as curved
 import mixed_cells as mixed
 import numpy as np
 import pytest
-from conftest import mpirun, read_table
+from conftest import read_table
 from datasets import read_raw
 from series_of_test import check_command
 from statsmodels.tsa.stattools import acovf
-from test_boundary import BOUNDARY, BOUNDARY_TEXT
 from test_curvilinear import TEXT as CURVED
 from test_curvilinear import run as run_curved
 from test_curvilinear import volumes
@@ -104,18 +99,6 @@ def test_curvilinear(build, tmp_path, place):
         table = read_table(tmp_path / f"results/{mesh}/uncertainty_{mesh}_u.csv")
         mean = np.average(u.mean(axis=-1), weights=volumes(cells, curved.STEPS - 1))
         assert table["mean"].tolist() == [pytest.approx(mean, rel=1e-11)]
-
-
-def test_cells_without_ids(build, tmp_path):
-    text = BOUNDARY_TEXT.replace(
-        "write_vtkhdf: {fields: [stress]}", "autocorrelation: {field: stress}"
-    )
-    (tmp_path / "run.yaml").write_text(text)
-    (tmp_path / "program.py").write_text(BOUNDARY)
-    env = os.environ | {"PYTHONPATH": str(build / "python")}
-    mpirun(2, sys.executable, "program.py", env=env, cwd=tmp_path)
-    (found,) = json.loads((tmp_path / "results/report.json").read_text())["analyses"]
-    assert "cells of mesh 'skin' have no ids, by which series are found" in str(found), found
 
 
 def test_values_at_points_are_refused(build, tmp_path):

@@ -67,7 +67,7 @@ def test_the_old_name_is_refused(build, tmp_path):
     _, done = scene.run(build, tmp_path, Placement(1, 0, "slabs"), fails=True)
     text = (tmp_path / "pillion.yaml").read_text().splitlines()
     line = next(n for n, of in enumerate(text, 1) if "write:" in of)
-    message = "stage 'write' is now three: write_idx, write_hdf5, write_raw"
+    message = "there is no stage 'write', but one for each format: write_idx, write_hdf5"
     assert f"pillion.yaml:{line}: {message}" in done.stderr, done.stderr
 
 
@@ -150,8 +150,8 @@ def test_writers_take_turns(key, at_once, build, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("key", [*BLOCK, "packed", "plotfile"])
 def test_full_disk(key, build, tmp_path, monkeypatch):
-    """One rank finds no room: all learn of it, the analysis ends, the simulation and others go on,
-    and there is nothing that looks like a dataset."""
+    """One rank finds no room: all learn of it, each step is lost, and the third ends the analysis.
+    The simulation and others go on, and there is nothing that looks like a dataset."""
     others = {"packed": HDF5 + ", compression: gzip", "plotfile": PLOTFILE}
     stage = (BLOCK | others)[key] + ", durable: false, at_once: 1}"
     scene = mesh_scene("cube", {"a": stage, "b": "statistics: {fields: [density]}"}, frames=3)

@@ -243,7 +243,8 @@ def test_no_room_for_points_and_cells(build, tmp_path, monkeypatch):
     watch_disk(build, monkeypatch)
     monkeypatch.setenv("WATCHED_ROOM", "8000")
     text = CELLS[: CELLS.index("analyses:")] + (
-        "analyses:\n  a: {stages: [write_raw: {fields: [u, w], durable: false}]}\n"
+        "analyses:\n  a: {disable_after: 1, "
+        "stages: [write_raw: {fields: [u, w], durable: false}]}\n"
         "  b: {stages: [statistics: {fields: [u]}]}\n"
     )
     run_cells(tmp_path, build, "inside", text)

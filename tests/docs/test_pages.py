@@ -94,6 +94,16 @@ def test_every_page_is_in_the_menu():
     assert pages <= there, "docs/site/navigation.yml does not name all pages"
 
 
+def test_pages_that_begin_with_a_program_tell_where_it_is_from():
+    """Readers see no comment that names a scene; they may have no checkout."""
+    others = {"slurm", "molecules", "nacl", "amr"}  # described on their pages
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        scene = re.search(r"^<!-- scene (\w+) -->$", text, re.MULTILINE)
+        if scene and scene[1] not in others:
+            assert "programs.md#" in text, f"{page} does not name the program of its scene"
+
+
 def test_the_example_of_reading_a_table_runs(tmp_path):
     (tmp_path / "results").mkdir()
     make_sample(tmp_path / "results")

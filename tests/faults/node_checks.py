@@ -102,8 +102,9 @@ def check_series(case: Case, name: str, table) -> np.ndarray:
     require(np.all(np.diff(steps) > 0), f"{table.path}: a step twice, or out of order: {steps}")
     require(np.all(steps % EVERY.get(name, 1) == 0), f"{table.path}: a step that was not due")
     # A stage that failed while it wrote a product has a row of the publication that it did not end.
+    failed = bool(table.disabled) + (table.lost if has_failures(case, name) else 0)
     require(
-        len(steps) in (table.publications, table.publications + bool(table.disabled)),
+        0 <= len(steps) - table.publications <= failed,
         f"{table.path}: {len(steps)} rows, but {table.publications} publications at its head",
     )
     if name in EVERY:
@@ -187,7 +188,9 @@ def check_counts(case: Case, counted: dict, series: dict[str, np.ndarray]):
         )
         rows = rows_of(case, name, series)
         # A table that was written by sidecars that died is there, though its step counts as lost.
-        most = parts["publications"] + (parts["lost"] if name == "spread" else 0)
+        most = parts["publications"]
+        if name == "spread" or has_failures(case, name):
+            most += parts["lost"]
         # So is a row of a stage that was stopped between its two tables.
         most += case.choices.mishap.get("point") == "product" and name == "seen"
         require(
@@ -198,11 +201,19 @@ def check_counts(case: Case, counted: dict, series: dict[str, np.ndarray]):
 
 def is_all_written(case: Case, name: str) -> bool:
     """Unless a job told that there was no room or no memory for what it had computed."""
-    told = re.compile(
-        f"not all that analysis '{name}' had computed could be written"
-        f"|'{name}' is disabled [^\n]*: cannot write"
-    )
-    return not any(told.search(p.read_text(errors="replace")) for p in case.folder.glob("*.log"))
+    unwritten = f"not all that analysis '{name}' had computed could be written"
+    return not is_in_logs(case, f"{unwritten}|'{name}' is disabled [^\\n]*: cannot write")
+
+
+def has_failures(case: Case, name: str) -> bool:
+    """Whether publications are lost because stages failed. These may have rows of other stages, or
+    of a table that could be written later."""
+    return is_in_logs(case, f"analysis '{name}' loses the publication of step ")
+
+
+def is_in_logs(case: Case, pattern: str) -> bool:
+    told = re.compile(pattern)
+    return any(told.search(p.read_text(errors="replace")) for p in case.folder.glob("*.log"))
 
 
 def check_disabled(name: str, parts: dict[str, int], total: int, rows: int, all_written: bool):

@@ -13,6 +13,7 @@ from faults import GRID, drive, said
 BOTH = """
 analyses:
   bad:
+    disable_after: {most}
     stages:
       - statistics: {{fields: [density]}}
       - trouble: {{fail_at: 3, fail_on: {peer}, how: {how}}}
@@ -31,6 +32,26 @@ def report(folder):
     return loaded, {a["name"]: a for a in loaded["analyses"]}
 
 
+@pytest.mark.parametrize("sidecars", [0, 2])
+@pytest.mark.parametrize("how", ["exception", "calls"])
+def test_a_failure_costs_its_publication(build, tmp_path, sidecars, how):
+    """One peer fails at one step: the stage before has seen it, and all go on with the next."""
+    config = GRID + BOTH.format(peer=1, how=how, most=2)
+    if sidecars:
+        config += f"sidecars: {{ranks: {sidecars}, when_full: wait}}\n"
+    process = drive(build, tmp_path, config, 2 + sidecars)
+    ended_well(process, 2 + sidecars)
+    whole, analyses = report(tmp_path)
+    bad = analyses["bad"]
+    assert bad["disabled"] is None and bad["publications"] == 10 and bad["dropped"] == 1, bad
+    (warning,) = whole["warnings"]
+    assert warning.startswith("analysis 'bad' loses the publication of step 3"), warning
+    for product, steps in (("seen", [0, 1, 2, *range(4, 11)]), ("statistics_density", range(11))):
+        kept = read_table(tmp_path / "out" / "bad" / f"{product}.csv")
+        assert list(kept["step"]) == list(steps)
+        assert kept.head["lost"] == 1
+
+
 @pytest.mark.parametrize("sidecars", [0, 1, 2])
 @pytest.mark.parametrize("peer", [-1, 0, 1])
 @pytest.mark.parametrize("how", ["exception", "number", "memory", "calls"])
@@ -38,7 +59,7 @@ def test_a_stage_that_throws(build, tmp_path, sidecars, peer, how):
     peers = sidecars or 2
     if peer >= peers or (how == "calls" and (peers == 1 or peer < 0)):
         pytest.skip("there is no such peer, or none to differ from")
-    config = GRID + BOTH.format(peer=peer, how=how)
+    config = GRID + BOTH.format(peer=peer, how=how, most=1)
     if sidecars:
         config += f"sidecars: {{ranks: {sidecars}}}\n"
     ranks = 2 + sidecars

@@ -11,8 +11,10 @@ SIDECARS = "sidecars: {{{way}, when_full: wait}}\n"
 OTHER = "  good: {stages: [{statistics: {fields: [density], at: auto}}]}\n"
 
 
-def play(build, folder, stage: str, moves: str, way: str = "ranks: 2", steps: int = 10):
-    config = GRID + "analyses:\n" + f"  bad: {{stages: [{stage}]}}\n" + OTHER
+def play(build, folder, stage: str, moves: str, way: str = "ranks: 2", disable_after: int = 3):
+    steps = 10
+    bad = f"  bad: {{disable_after: {disable_after}, stages: [{stage}]}}\n"
+    config = GRID + "analyses:\n" + bad + OTHER
     config += SIDECARS.format(way=way)
     ranks = 4 if way == "ranks: 2" else 3
     process = drive(
@@ -34,7 +36,7 @@ WAYS = ["ranks: 2", "per_node: 1"]
 
 @pytest.mark.parametrize("way", WAYS)
 def test_disabled_before_it_is_called_back(way, build, tmp_path):
-    bad, warnings = play(build, tmp_path, "{trouble: {fail_at: 3, at: auto}}", "2,5", way)
+    bad, warnings = play(build, tmp_path, "{trouble: {fail_at: 3, at: auto}}", "2,5", way, 1)
     assert "told to throw" in bad["disabled"]
     assert [move["to"] for move in bad["moves"]] == ["sidecar"]
     assert len(warnings) == 1 and "'bad' is disabled" in warnings[0]

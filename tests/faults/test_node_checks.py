@@ -116,6 +116,17 @@ def test_products_of_a_disabled_analysis_that_could_not_be_written(case):
     count(case, **{"seen/seen": 9})
 
 
+def test_rows_of_lost_publications(case):
+    tell(case, seen={"lost": 2})
+    with pytest.raises(PromiseError, match="hold 40"):
+        count(case)
+    said = "analysis 'seen' loses the publication of step 4: cannot write"
+    (case.folder / "sidecar job.log").write_text(said)
+    count(case)
+    with pytest.raises(PromiseError, match="hold 41"):
+        count(case, **{"seen/seen": 41})
+
+
 def test_half_written_files(case):
     part = case.folder / "out" / "seen" / ".big.csv.partial"
     part.parent.mkdir()

@@ -145,7 +145,7 @@ def test_what_the_session_says(run, tmp_path):
     assert said[0] == (
         "Field(name='flow', mesh='grid', mesh_kind='uniform', type='float32', components=3, "
         "cells=(6, 5, 4), used=False, order=0, levels=1, is_partial=False, dimensions=3, "
-        "is_at_points=False, point_axes=0)"
+        "is_at_points=False, point_axes=0, is_constant=False, units='')"
     )
     assert said[1].startswith("Progress(step=3, time=1.5,")
     assert said[2] == f"True {tmp_path}/results/report.json"
@@ -406,6 +406,30 @@ def test_interrupt_during_a_stage(build, tmp_path):
         "except KeyboardInterrupt: print('interrupted')\n"
     )
     assert python(build, tmp_path, code).stdout == "interrupted\n"
+
+
+def test_a_stage_warns_once_of_each_topic(build, tmp_path):
+    (tmp_path / "st.py").write_text(
+        "import pillion\n@pillion.stage('density')\n"
+        "def f(step):\n"
+        "    step.warn('range', f'the density left its range at step {step.index}')\n"
+        "    if step.index == 2: step.warn('other', 'there is something else')\n"
+    )
+    text = CONFIGURATION.replace("{statistics: {fields: [density]}}", "{python: {call: 'st.py:f'}}")
+    (tmp_path / "run.yaml").write_text(text)
+    code = (
+        "import numpy as np, pillion\n"
+        "with pillion.open('run.yaml') as s:\n"
+        "    s.share('density', np.ones((6, 5, 4)))\n"
+        "    for i in range(4): s.step(i, 0.0)\n"
+    )
+    done = python(build, tmp_path, code)
+    first = "analysis 'one', stage 'python': the density left its range at step 0"
+    assert report_of(tmp_path)["warnings"] == [
+        first,
+        "analysis 'one', stage 'python': there is something else",
+    ]
+    assert done.stderr.count("left its range") == 1 and first in done.stderr
 
 
 def test_products_with_names_that_begin_alike(build, tmp_path):

@@ -16,6 +16,7 @@ from insitu import (
     configure,
     needs_modules,
     places,
+    report_of,
     simulate,
 )
 
@@ -66,6 +67,10 @@ FAILURES = {
     "sums_texts": "'three' cannot be reduced",
 }
 
+# The steps at which a stage fails, if these are not all.
+FAILS = {key: [1] for key in ["raises", "raises_on_one", "leaves", "returns_nonsense", "recurses"]}
+FAILS |= {key: [1, 2, 3] for key in ["returns_other_columns", "keeps_step"]}
+
 
 @pytest.mark.parametrize("name", FAILURES)
 @places([INSIDE])
@@ -82,9 +87,16 @@ def test_failures_in_sidecars(build, tmp_path, name, place):
 def check_failure(build, folder, name, place):
     done = run_beside(build, folder, place, name)
     assert done.stdout.count("done") == place.ranks, "the simulation went on to its end"
-    disabled = analysis_of(folder, "bad")["disabled"]
-    assert FAILURES[name] in disabled, disabled
-    assert str(STAGES.parent.parent.parent) not in disabled.split("\n")[0]
+    bad, warnings = analysis_of(folder, "bad"), report_of(folder)["warnings"]
+    (words,) = [text for text in warnings if "'bad' loses the publication of step " in text]
+    assert FAILURES[name] in words, words
+    assert str(STAGES.parent.parent.parent) not in words.split("\n")[0]
+    # One failure costs a publication, and three in a row are the end of the analysis.
+    failures = [step for step in range(STEPS) if step in FAILS.get(name, range(STEPS))]
+    assert (bad["disabled"] is not None) == (len(failures) > 2), bad
+    if len(failures) <= 2:
+        lost = bad["dropped"] + bad["lost"]
+        assert (lost, bad["publications"]) == (len(failures), STEPS - len(failures)), bad
     logged = getattr(done, "sidecar_job", done.stderr)
     assert FAILURES[name] in logged, logged
     assert analysis_of(folder, "good")["disabled"] is None

@@ -87,6 +87,24 @@ run(
   2
 )
 
+# A stage in a project in C++ alone, with the compiler's own standard.
+run(
+  ${CMAKE_COMMAND}
+  -S
+  ${consumer_source}/../consumer_in_cxx
+  -B
+  ${work}/build_in_cxx
+  -G
+  ${generator}
+  -D
+  CMAKE_PREFIX_PATH=${prefix}
+  -D
+  CMAKE_CXX_COMPILER=${cxx_compiler}
+  -D
+  "CMAKE_CXX_FLAGS=${flags}"
+)
+run(${CMAKE_COMMAND} --build ${work}/build_in_cxx)
+
 # A project in Fortran alone, and one that compiles the sources by itself, with the no-ops.
 if(fortran_compiler)
   run(
@@ -159,6 +177,16 @@ function(build_by_pkg_config package program wrapper)
   )
 endfunction()
 build_by_pkg_config(pillion consumer_c ${c_wrapper} ${consumer_source}/consumer.c)
+# Programs of the documentation's pages, as docs/programs.md makes them.
+foreach(program IN ITEMS heat spectral)
+  build_by_pkg_config(
+    pillion
+    ${program}
+    ${c_wrapper}
+    ${prefix}/share/pillion/examples/${program}/${program}.c
+    -lm
+  )
+endforeach()
 run(
   make
   -C
@@ -178,7 +206,7 @@ endif()
 
 # Each program is given the build tree, from which nothing may have been loaded. The last three words
 # of a run are the same everywhere: configuration, build tree, output folder.
-set(ENV{PILLION_STAGE_PATH} ${work}/build/stages)
+set(ENV{PILLION_STAGE_PATH} ${work}/build_in_cxx)
 set(yaml ${consumer_source}/pillion.yaml)
 
 # check_table(FOLDER) stops the test unless the consumer's own stage counted right at the last step.

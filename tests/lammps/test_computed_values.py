@@ -4,6 +4,7 @@ of the same run; bonds; minimisations; dump files.
 """
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -12,7 +13,13 @@ from conftest import mpirun, read_table
 from datasets import read_raw
 from lammps_inputs import MIXTURE, RIDE
 from lammps_runs import configuration, lmp, read_dump, read_scalars
-from pillion.datasets.lammps_dumps import DumpField, frames_of, is_dump, read_field
+from pillion.datasets.lammps_dumps import (
+    DumpField,
+    cut_frames_of,
+    frames_of,
+    is_dump,
+    read_field,
+)
 from pillion.errors import Error
 from test_edges import TILT
 
@@ -222,9 +229,10 @@ def test_boxes_of_dump_files(build, tmp_path):
             atol=1e-12,
         )
     whole = (tmp_path / "own.dump").read_bytes()
-    (tmp_path / "cut.dump").write_bytes(whole[:-100])
-    with pytest.raises(Error, match="step 10 has not all of its atoms"):
-        frames_of(tmp_path / "cut.dump")
+    (tmp_path / "cut.dump").write_bytes(whole[:-100] + whole)
+    assert [frame.step for frame in frames_of(tmp_path / "cut.dump")] == [0, 5, 0, 5, 10]
+    (cut,) = cut_frames_of(tmp_path / "cut.dump")
+    assert re.fullmatch("step 10 has 49. of its 500 atoms", cut)
 
 
 def test_binary_dump_files(build, tmp_path):
@@ -255,7 +263,9 @@ def test_binary_dump_files(build, tmp_path):
     assert [frame.step for frame in atoms] == [0, 10]
     assert atoms[1].columns == ("id", "type", "xs", "ys", "zs") and atoms[1].time is None
     whole = binary.read_bytes()
-    for cut, said in ((100, "step 10 has not all"), (len(whole) - 20, "it ends in the frame")):
-        (tmp_path / "cut.dump").write_bytes(whole[:-cut])
-        with pytest.raises(Error, match=said):
-            frames_of(tmp_path / "cut.dump")
+    (tmp_path / "cut.dump").write_bytes(whole[:-100])
+    assert [frame.step for frame in frames_of(tmp_path / "cut.dump")] == [0, 5]
+    assert "step 10 has not all" in cut_frames_of(tmp_path / "cut.dump")[0]
+    (tmp_path / "cut.dump").write_bytes(whole[:20])
+    with pytest.raises(Error, match="no whole frame: the frame that begins at byte 0 is cut"):
+        frames_of(tmp_path / "cut.dump")

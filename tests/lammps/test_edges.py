@@ -174,3 +174,19 @@ def test_a_restart_file_without_its_companion_is_a_warning(build, tmp_path):
     assert "could not write" in done.stderr and "WARNING" in (tmp_path / "log.lammps").read_text()
     rows = read_table(tmp_path / "results/means/statistics_velocity.csv")
     assert rows["step"].tolist() == [0, 10, 20, 30, 40]
+
+
+@pytest.mark.parametrize("sidecars", [0, 1])
+def test_clear_before_and_between_systems(build, tmp_path, sidecars):
+    """`clear` makes a new LAMMPS within the program, which must know the fix again. The second
+    system is the first one, and its steps, which begin again at 0, follow those of the first.
+    """
+    system = "clear\n" + MIXTURE + RIDE + "run 20\n"
+    analyses = {"all": {"every": "10 steps", "stages": [{"statistics": {"fields": ["velocity"]}}]}}
+    lmp(build, tmp_path, 2 * system, configuration(analyses, sidecars), 2 + sidecars)
+
+    table = read_table(tmp_path / "results/all/statistics_velocity.csv")
+    steps = table["step"].tolist()
+    assert len(steps) == 6 and steps[:3] == [0, 10, 20] and steps == sorted(set(steps)), steps
+    np.testing.assert_allclose(table["rms_x"][3:], table["rms_x"][:3], rtol=1e-9)
+    assert not json.loads((tmp_path / "results/report.json").read_text())["warnings"]

@@ -157,6 +157,7 @@ class Sample:
             "simulation": {"mean": simulation, "max": 1.5 * simulation},
             "sidecar": {"mean": sidecar, "max": 1.25 * sidecar},
             "stall": {"mean": more.pop("stall", 0.0), "max": more.pop("stall_max", 0.0)},
+            "closing": {"mean": more.pop("closing", 0.0), "max": more.pop("closing_max", 0.0)},
             "waiting": {"mean": 0.0, "max": more.pop("waiting", 0.0)},
             "sidecar_waiting": {"mean": 0.0, "max": more.pop("sidecar_waiting", 0.0)},
             "synchronous_estimate": more.pop("synchronous", 1.1 * sidecar),

@@ -10,7 +10,15 @@ from dataclasses import replace
 import pytest
 from advise_world import CHAINS, World, amdahl
 from pillion.advise import model, placement
-from pillion.advise.advice import advise, choose, finalists, for_programs, shown
+from pillion.advise.advice import (
+    _listed,
+    _table_cells,
+    advise,
+    choose,
+    finalists,
+    for_programs,
+    shown,
+)
 from pillion.advise.costs import Costs, Work, costs_of, measured
 from pillion.advise.placement import Chain, Memory, bytes_of
 from pillion.advise.short_runs import is_enough, plan_runs
@@ -276,6 +284,24 @@ def test_the_table_and_what_programs_get_agree():
     assert plain["chosen"] in plain["placements"]
     assert len(plain["placements"]) == len(advice.predictions)
     assert [p["seconds"] for p in plain["placements"]] == [p.seconds for p in advice.predictions]
+
+
+def test_placements_with_equal_numbers_are_one_row():
+    """Analyses that cost next to nothing may be anywhere."""
+    _, advice = advice_on(World(4), 2, [1])
+    fast = replace(advice.predictions[0], seconds=0.0066, low=0.006, high=0.007, left_out=0.0)
+    cheap = replace(
+        advice,
+        predictions=[replace(fast, placement=p.placement) for p in advice.predictions],
+        chosen=advice.chosen,
+    )
+    rows = [_table_cells(cheap, group) for group in _listed(cheap)]
+    plain = [row for row in rows if "other ways" not in row[1]]
+    folded = [row for row in rows if "other ways" in row[1]]
+    assert len(rows) < len(advice.predictions) and folded
+    assert len({(row[0], *row[2:]) for row in folded}) == len(folded)
+    shown_ways = sum(len(group) for group in _listed(cheap))
+    assert shown_ways == len(advice.predictions) and plain
 
 
 def test_amounts_of_memory():

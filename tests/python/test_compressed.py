@@ -90,6 +90,59 @@ def test_the_average_never_adds_to_the_error(seed):
     assert norm_after < 0.999 * norm  # and it does something
 
 
+def errors(rng, weights: np.ndarray, norm: str, kind: int) -> np.ndarray:
+    """As large as a bound of 1 allows in each element, and where they show least or most."""
+    off = rng.normal(size=weights.shape)
+    if kind == 1:  # only where elements meet
+        off[:, 1:-1, 1:-1, 1:-1] = 0
+    if kind == 2:  # of one sign in an element
+        off = np.abs(off) * np.sign(rng.normal(size=(len(off), 1, 1, 1)))
+    if kind == 3:  # at a corner alone
+        off[:] = 0
+        off[:, 0, 0, 0] = rng.choice([-1.0, 1.0], len(off))
+    inside = (1, 2, 3)
+    if norm == "max":
+        return off / np.abs(off).max(axis=inside, keepdims=True)
+    mean = (weights * off**2).sum(axis=inside, keepdims=True)
+    return off / np.sqrt(mean / weights.sum(axis=inside, keepdims=True))
+
+
+@pytest.mark.parametrize("norm", ["rms", "max"])
+@pytest.mark.parametrize("kind", range(4))
+def test_a_continuous_field_is_never_taken_for_one_that_jumps(norm, kind):
+    rng = np.random.default_rng(kind)
+    for sides, periods in [((3, 3, 2), None), ((2, 1, 3), (1.0, 1.0, 1.0)), ((1, 1, 1), (1, 1, 1))]:
+        x = mesh(5, sides, 0.15 if periods is None else 0.0)
+        average, bound = Average(x, periods), 10.0 ** rng.integers(-6, 6)
+        by_place = rng.normal(size=average.places.max() + 1)
+        off = bound * errors(rng, average.weights, norm, kind)
+        assert average.contradiction((by_place[average.places] + off)[:, None], norm, bound) == ""
+
+
+@pytest.mark.parametrize("norm", ["rms", "max"])
+def test_a_field_that_jumps_is_found_or_is_off_by_two_bounds_at_most(norm):
+    """A field with jumps of any size at any element; and one with a single jump in a large mesh."""
+    rng = np.random.default_rng(1)
+    x = mesh(5, (3, 3, 3), 0.1)
+    average, found = Average(x), 0
+    for size in np.geomspace(0.1, 100, 30):
+        jumps = size * rng.normal(size=(len(x), 1, 1, 1, 1)) * np.ones((1, 1, 5, 5, 5))
+        read = jumps + errors(rng, average.weights, norm, int(rng.integers(4)))[:, None]
+        if average.contradiction(read, norm, 1.0):
+            found += 1
+            continue
+        off = (average(read) - jumps)[:, 0]
+        weights = average.weights
+        assert np.abs(off).max() <= 2 if norm == "max" else True
+        assert np.sqrt((weights * off**2).sum() / weights.sum()) <= 2
+    assert 10 <= found < 30
+    long = Average(mesh(4, (200, 1, 1), 0.0))
+    values = np.zeros((200, 1, 4, 4, 4))
+    values[77] = 40
+    reason = long.contradiction(values, norm, 1.0)
+    assert "differ by 40" in reason if norm == "max" else "an element and its neighbours" in reason
+
+
 def test_one_value_at_one_place():
     rng = np.random.default_rng(3)
     x = mesh(4, (2, 3, 2), 0.1)

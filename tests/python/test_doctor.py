@@ -2,13 +2,18 @@
 """What the doctor says of machines that lack something, and of this one."""
 
 import os
+import re
 import stat
 import sys
+import tomllib
+from pathlib import Path
 
 import limits
 import pytest
 from pillion.command import doctor
 from pillion.command.doctor import Verdict
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def program(folder, name: str, text: str) -> str:
@@ -106,3 +111,15 @@ def test_a_command_whose_package_is_missing(tmp_path, package, words):
     name = "PyYAML" if package == "yaml" else package
     assert f"needs the package {name}, which the Python" in done.stderr
     assert f"pip install {name}" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_every_package_of_the_project_is_looked_for():
+    """As pyproject.toml lists them; mpi4py has a check of its own."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+    def names(requirements):
+        return {re.split(r"[<>=]", text)[0] for text in requirements}
+
+    extras = [text for group in project["optional-dependencies"].values() for text in group]
+    assert {*doctor.NEEDED, "mpi4py"} == names(project["dependencies"])
+    assert {*doctor.OPTIONAL} == names(extras)

@@ -88,9 +88,10 @@ def test_pictures_are_whole(tmp_path, factor):
     assert ('xlink:href="data:image/png' in svg) == (factor == 1)
 
 
-def slice_of(folder, step, values, **more):
-    """Of 3 x 2 pixels of 2 x 1 Mpc."""
-    y, x = np.meshgrid([0.5, 1.5], [1.0, 3, 5], indexing="ij")
+def slice_of(folder, step, values, along=3, **more):
+    """Of `along` pixels of 2 x 1 Mpc in a row, x fastest."""
+    rows = len(values) // along
+    y, x = np.meshgrid(0.5 + np.arange(rows), 1.0 + 2 * np.arange(along), indexing="ij")
     path = folder / f"slice_gas_density_z.{step:09d}.csv"
     columns = [("x", "Mpc", x.ravel()), ("y", "Mpc", y.ravel()), ("mean", "g", np.array(values))]
     text = table_text(
@@ -121,3 +122,29 @@ def test_slices_of_values_about_zero_have_linear_colours(tmp_path):
     (plot,) = plots_of([slice_of(tmp_path, 0, [-1.0, 2, 3, 4, 5, 600])])
     assert not plot.log_values
     assert plots_of([slice_of(tmp_path, 1, [np.nan] * 6)]) == []
+
+
+def test_a_few_bright_spots_on_nothing_have_linear_colours(tmp_path):
+    """As of a reaction that spreads: a twelfth is bright, and tails go down to 1e-34."""
+    values = np.full(24, 1e-34)
+    values[:2] = 0.4
+    (plot,) = plots_of([slice_of(tmp_path, 0, values.tolist(), along=6)])
+    assert not plot.log_values
+    assert plot.limits[1] == pytest.approx(0.4)
+
+
+def test_logarithmic_colours_have_a_floor(tmp_path):
+    """Where a linear picture shows next to nothing: as of haloes in a cosmological box."""
+    values = np.append(np.geomspace(1e-3, 1e-2, 380), np.geomspace(1e-2, 1, 20))
+    values[::50] = 1e-30
+    (plot,) = plots_of([slice_of(tmp_path, 0, values.tolist(), along=20)])
+    assert plot.log_values
+    low, high = plot.limits
+    assert high > 0.5 and low == pytest.approx(1e-4 * high)
+    assert "data:image/png" in draw_heat_map(plot, "p")
+
+
+def test_a_few_integers_have_a_colour_each(tmp_path):
+    (plot,) = plots_of([slice_of(tmp_path, 0, [1.0, 2, 2, 1, 4, 1])])
+    assert plot.kinds == (1, 2, 4) and not plot.log_values
+    assert "data:image/png" in draw_heat_map(plot, "p")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from pillion.report.plots import constants_of, plots_of
 from pillion.tables import read_table
-from sample import make_sample
+from sample import make_sample, table_text
 
 
 @pytest.fixture
@@ -90,3 +90,42 @@ def test_lists_of_things_are_no_curves(tables):
     made = tables("structure/rdf.csv")[0]
     columns = {"id": made.columns["r"], "mass": made.columns["g_ion_O"]}
     assert plots_of([replace(made, columns=columns)]) == []
+
+
+def one_table(folder, stage, columns, **more):
+    folder.mkdir(exist_ok=True)
+    path = folder / f"{stage}_x.csv"
+    about = {"title": "t", "analysis": "a", "stage": stage, "name": path.stem}
+    path.write_text(table_text(**about, columns=columns, **more), encoding="utf-8")
+    return read_table(path)
+
+
+def test_names_of_quantities_are_those_of_their_stage(tmp_path):
+    """A column `n` of anybody's stage is no coordination number."""
+    r = np.arange(1.0, 9.0)
+    columns = [("r", "Å", r), ("n_O", "", r**3)]
+    (of_rdf,) = plots_of([one_table(tmp_path, "rdf", columns)])
+    assert (of_rdf.y_label, of_rdf.highest) == ("coordination number", 20.0)
+    (of_other,) = plots_of([one_table(tmp_path, "python", columns)])
+    assert (of_other.y_label, of_other.highest) == ("n", None)
+
+
+def test_a_histogram_with_all_in_one_bin_shows_the_others(tmp_path):
+    edges = np.arange(5.0)
+
+    def plot(density):
+        columns = [("lower", "K", edges[:-1]), ("upper", "K", edges[1:])]
+        return plots_of([one_table(tmp_path, "histogram", [*columns, ("density", "1/K", density)])])
+
+    assert plot(np.array([0.97, 0.01, 0.01, 0.01]))[0].log_y
+    assert not plot(np.array([0.4, 0.3, 0.2, 0.1]))[0].log_y
+    assert not plot(np.array([1.0, 0.0, 0.0, 0.0]))[0].log_y  # there are no others
+
+
+def test_what_writers_cost_is_folded(tmp_path):
+    columns = [
+        ("step", "", np.arange(3)),
+        ("time", "s", np.arange(3.0)),
+        ("write", "s", np.ones(3)),
+    ]
+    assert all(plot.secondary for plot in plots_of([one_table(tmp_path, "write_hdf5", columns)]))

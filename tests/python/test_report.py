@@ -365,3 +365,54 @@ def test_tables_of_another_run_are_not_in_the_report(tmp_path):
     ]
     page = made.path.read_text()
     assert "9 steps from 0 to 1000" in page and "Velocity autocorrelation" in page
+
+
+def test_a_product_that_cannot_be_drawn_leaves_the_others(sample, monkeypatch):
+    from pillion.report import results
+
+    drawn = results.draw_plot
+
+    def draw(plot, prefix):
+        if plot.y_label == "g(r)":
+            raise RuntimeError("no such glyph")
+        return drawn(plot, prefix)
+
+    monkeypatch.setattr(results, "draw_plot", draw)
+    made = make_report(sample.folder)
+    assert made.problems == [f"{sample.folder}/structure/rdf.csv cannot be shown: no such glyph"]
+    page = Page(made.path.read_text(encoding="utf-8"))
+    assert "rdf.csv cannot be shown" in page.text and "no such glyph" in page.text
+    assert "Mean squared displacement" in page.text
+
+
+def test_the_cost_has_all_that_ranks_wait(sample):
+    """12.3 s of 3 ranks and a sidecar: 0.6 s of work, 1.2 s for others, 3 s at the end."""
+    sample.analyses.clear()
+    sample.analysis("a", ["rdf"], "sidecar", 0.6, 2.0, waiting=2.0, closing=3.0, closing_max=3.3)
+    sample.analyses[0]["seconds"]["waiting"]["mean"] = 1.2
+    sample.write(products=[])
+    page = Page(make_report(sample.folder).path.read_text(encoding="utf-8"))
+    assert "All analyses together took 39 % of the simulation’s time" in page.text  # 4.8 of 12.3
+    assert "including 3 s (24.4 %) of waiting for sidecars at the end" in page.text
+    assert "One of its 4 ranks was set aside" in page.text
+    assert "54.3 % of the time of all ranks" in page.text  # (4.8 / 12.3 * 3 + 1) / 4
+    assert "stall at the end" in page.text
+
+
+def test_a_run_without_sidecars_sets_none_aside(sample):
+    report = sample.report()
+    report["run"] |= {"sidecar_ranks": 0}
+    for analysis in report["analyses"]:
+        analysis["placement"] = "simulation"
+    (sample.folder / "report.json").write_text(json.dumps(report))
+    page = Page(make_report(sample.folder).path.read_text(encoding="utf-8"))
+    assert "set aside" not in page.text and "simulation, without sidecars" in page.text
+
+
+def test_the_head_tells_which_run_it_was(sample):
+    report = sample.report()
+    report["run"] |= {"name": "big <box>", "host": "node7", "command": "./heat 32 & more"}
+    (sample.folder / "report.json").write_text(json.dumps(report))
+    page = Page(make_report(sample.folder).path.read_text(encoding="utf-8"))
+    assert "Pillion run report: big <box>" in page.text
+    assert "on node7" in page.text and "./heat 32 & more" in page.text

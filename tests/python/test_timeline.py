@@ -148,3 +148,24 @@ def test_broken(tmp_path, text):
     path.write_text(text)
     with pytest.raises(Error, match=r"timeline\.json is not a timeline"):
         read_timeline([path])
+
+
+def test_kinds_of_work_all_look_different():
+    from pillion.report.draw import KIND_COLOURS, looks_of
+
+    kinds = [*KIND_COLOURS, *(f"analysis {n}" for n in range(12))]
+    looks = looks_of(kinds)
+    assert list(looks) == kinds
+    assert len({(look["facecolor"], look.get("hatch")) for look in looks.values()}) == len(kinds)
+
+
+def test_shares_of_simulation_ranks_are_of_their_own_time():
+    """Sidecars may work on after the simulation has ended."""
+    strips = [
+        Strip("simulation 0", [Span("publish", 0.0, 1.0), Span("stall", 3.0, 4.0)]),
+        Strip("sidecar 0", [Span("a", 0.0, 10.0)]),
+    ]
+    window = whole(strips, 5.0)
+    assert (window.begin, window.end) == (0.0, 10.0)
+    assert [window.share(strip) for strip in window.strips] == [0.4, 1.0]
+    assert whole(strips[:1], 8.0).end == 8.0  # a run that ends after its last event

@@ -175,7 +175,7 @@ def test_keys(browser, large):
         assert browser.ask("document.title").startswith("height")
         press(browser, "x")
         assert browser.ask("isLog()"), "a field over four decades"
-        assert (state("low"), state("high")) == (1, 60_000)
+        assert (state("low"), state("high")) == (6, 60_000)  # four decades
         press(browser, "l")
         assert not browser.ask("isLog()")
 

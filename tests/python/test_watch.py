@@ -368,3 +368,34 @@ def test_analyses_that_may_move_have_a_place_too(tmp_path):
     write(tmp_path, progress(analyses=[analysis("free", "auto", last_step=50, publications=9)]))
     frame = draw.frame(view_of(tmp_path), [], draw.Screen(100, 24))
     assert any("free" in line and "auto" in line for line in shown(frame, 100))
+
+
+def test_an_attached_job_that_has_left_is_no_failure(tmp_path):
+    left = analysis("theirs", disabled="its attached job left after step 50")
+    write(tmp_path, progress(analyses=[left, analysis("ours", disabled="out of memory")]))
+    theirs, ours = view_of(tmp_path).rows
+    assert (theirs.disabled, theirs.has_left) == (None, True)
+    assert (ours.disabled, ours.has_left) == ("out of memory", False)
+
+
+def test_the_library_says_that_a_job_has_left_as_readers_expect():
+    from pillion.run_files import LEFT
+
+    source = Path(__file__).resolve().parents[2] / "src/simulation/simulation.cpp"
+    assert f'"{LEFT} after step ' in source.read_text(encoding="utf-8")
+
+
+def test_spectra_are_drawn_by_their_logarithms(tmp_path):
+    k, power = np.arange(1.0, 33), 1e6 * np.arange(1.0, 33) ** -4.0
+    path = tmp_path / "a/power_spectrum_u.csv"
+    path.parent.mkdir()
+    about = {"title": "P", "analysis": "a", "stage": "power_spectrum", "name": path.stem}
+    columns = [("k", "1/m", k), ("power", "m^3", power)]
+    path.write_text(table_text(**about, columns=columns, attributes=[("scale", "log", "")]))
+    write(tmp_path, progress(analyses=[analysis("a", products=["a/power_spectrum_u.csv"])]))
+    (curve,) = Curves(tmp_path).default(view_of(tmp_path).rows)
+    assert curve.log and curve.heights == pytest.approx(np.log10(power))
+    assert curve.value_text() == "max 1e+06 m^3"  # values stay what they are
+    (line,) = sparkline(curve.heights, 32)
+    assert len(set(line)) > 5  # not one tall bar beside nothing
+    assert len(set(sparkline(curve.values, 32)[0])) < 5

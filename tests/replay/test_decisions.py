@@ -15,6 +15,7 @@ from pillion.insitu.catalogue import Field
 from pillion.insitu.step import Domain
 from pillion.replay.arrays import COMPONENTS, Dimension, Stored, arrange, fits, number_type, part_of
 from pillion.replay.frames import Found, Names, field_at_step, last_number, make_frames
+from pillion.replay.repeated import without_repeated
 from pillion.replay.snapshots import About, AboutStep
 
 SHAPES = [(1,), (7,), (3, 4), (1, 1, 5), (5, 1, 1), (4, 3, 2), (2, 2, 2, 3), (6, 6, 6), (0, 3)]
@@ -331,4 +332,4 @@ def test_a_field_that_is_there_twice_at_a_step():
     both = [found("gas", 5, "a/gas.5.npy"), found("gas", 5, "b/gas.05.npy")]
     said = "field 'gas' is there twice at step 5: in 'a/gas.5.npy' and in 'b/gas.05.npy'"
     with pytest.raises(Error, match=said):
-        frames(both)
+        without_repeated(both)

@@ -93,7 +93,7 @@ WRONG = {
         "field 'id', which analyses use, is missing at step 2: there is no 'f/id.000002.npy'",
     ),
     "a field twice": (
-        copy("gas.000000.npy", "gas_0.npy"),
+        lambda folder: np.save(folder / "gas_0.npy", np.full((5, 4, 3), 7, np.float32)),
         ("gas_0.npy", "--about", "f/snapshots.yaml", *WORDS),
         "field 'gas' is there twice at step 0: in 'f/gas.000000.npy' and in 'gas_0.npy'",
     ),

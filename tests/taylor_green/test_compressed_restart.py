@@ -31,7 +31,7 @@ analyses:
   checkpoint:
     stages:
       - truncate: {fields: [velocity], error: BOUND, relative_to: rms, at: simulation}
-      - encode: {fields: [velocity], numbers: number,
+      - encode: {fields: [velocity], numbers: number, continuous: true,
                  periods: [6.283185307179586, 6.283185307179586, 6.283185307179586]}
 """
 

@@ -20,8 +20,10 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace pillion::stage {
@@ -418,6 +420,83 @@ inline CellMeasure measure(const CellShape& shape, std::span<const Vec3> points)
   auto out = sum.result();
   if (shape.either_way) out.size = std::abs(out.size);
   return out;
+}
+
+/// A point of a cell that its type has in the middle of an edge or face, but that lies elsewhere.
+/// Numbers are those of points in the cell.
+struct Misplaced {
+  size_t point = 0;
+  std::vector<size_t> between;
+  [[nodiscard]] std::string sentence() const {
+    std::string out = " whose point " + std::to_string(point) + " is not between its points";
+    for (size_t i = 0; i < between.size(); ++i)
+      out += (i == 0 ? " " : i + 1 == between.size() ? " and " : ", ") + std::to_string(between[i]);
+    return out;
+  }
+};
+
+namespace detail {
+
+/// Points in the middle of edges and faces, by the shape: each with the corners that it is between.
+inline std::vector<Misplaced> find_middles(const CellShape& shape) {
+  std::vector<Misplaced> out;
+  const auto add = [&](size_t point, std::vector<size_t> between) {
+    const auto is_it = [&](const Misplaced& one) { return one.point == point; };
+    if (std::none_of(out.begin(), out.end(), is_it)) out.push_back({point, std::move(between)});
+  };
+  if (shape.type == 21) add(2, {0, 1});
+  if (shape.type == 29) add(26, {0, 1, 2, 3, 6, 7, 4, 5});  // in the middle of all
+  for (const auto& face : shape.faces) {
+    const size_t n = face.corners;
+    const auto& at = face.points;
+    const bool is_band = face.count == 6 && n == 4;  // two of its edges are straight
+    for (size_t e = 0; e < n && n + e < face.count; ++e) {
+      const size_t first = is_band ? 2 * e : e;
+      add(at[n + e], {at[first], at[(first + 1) % n]});
+    }
+    if (face.count == 2 * n + 1)
+      add(at[2 * n], {at.begin(), at.begin() + static_cast<std::ptrdiff_t>(n)});
+  }
+  return out;
+}
+inline const std::vector<Misplaced>& middles_of(const CellShape& shape) {
+  static const auto by_type = [] {
+    std::array<std::vector<Misplaced>, 256> out;
+    for (const auto& one : shapes) out[one.type] = find_middles(one);
+    return out;
+  }();
+  return by_type[shape.type];
+}
+
+}  // namespace detail
+
+/// The first such point, if there is one. Codes number the points of such cells in different
+/// orders, and a wrong one may leave the volume above zero. A point of an edge may lie off its
+/// middle: on a curve, or at a quarter of the edge; but it lies neither nearer to a corner, nor
+/// three times as near to the middle of another edge.
+inline std::optional<Misplaced> misplaced_point(const CellShape& shape,
+                                                std::span<const Vec3> points) {
+  const auto& all = detail::middles_of(shape);
+  if (all.empty() || points.size() != static_cast<size_t>(shape.points)) return {};
+  std::array<Vec3, 27> middles;  // no cell has more points
+  for (size_t m = 0; m < all.size(); ++m) {
+    for (const size_t c : all[m].between) middles[m] = middles[m] + points[c];
+    middles[m] = 1 / static_cast<double>(all[m].between.size()) * middles[m];
+  }
+  for (size_t m = 0; m < all.size(); ++m) {
+    const auto& [point, corners] = all[m];
+    const double off = length_of(points[point] - middles[m]);
+    const double size = length_of(points[corners[0]] - points[corners[corners.size() / 2]]);
+    if (off <= 1e-9 * size) continue;  // as in most cells
+    for (const size_t c : corners)
+      if (off > 1.1 * length_of(points[point] - points[c])) return all[m];
+    for (size_t other = 0; other < all.size(); ++other) {
+      if (other == m) continue;
+      const double near = length_of(points[point] - middles[other]) / off;
+      if (near < 1e-4 || (near < 0.3 && off > 0.2 * size)) return all[m];
+    }
+  }
+  return {};
 }
 
 /// Whether a cell's volume is below zero by more than flat cells come to by rounding.

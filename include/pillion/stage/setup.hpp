@@ -167,6 +167,11 @@ class Setup {
   void require_separate_job(const Value& place) const {
     check(host_, host_->require_separate_job(handle_, place.node()));
   }
+  /// Says that a publication at which `run` fails, on any peer, leaves what this stage keeps as it
+  /// was on every peer: it finds all that can be wrong, and has the peers agree on that, before it
+  /// changes anything. The analysis then loses that publication alone. Without this the first
+  /// failure of a stage that saves anything disables its analysis.
+  void survives_failures() const { check(host_, host_->declare_recoverable(handle_)); }
   /// Declares a product that this stage may write, by its name without a step: "NAME.csv" for a
   /// table called NAME. Throws if an earlier stage of the analysis declares the same one.
   void product(const std::string& name) const {

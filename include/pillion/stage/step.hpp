@@ -157,6 +157,28 @@ class Step {
     return out;
   }
 
+  /// As `fetch`, but peers may want records that none has: `found` says of each whether there is
+  /// one. Missing ones are zeros. [peers]
+  template <class T>
+  [[nodiscard]] std::vector<T> fetch_known(std::span<const int64_t> keys,
+                                           std::span<const T> records, size_t width,
+                                           std::span<const int64_t> wanted,
+                                           std::vector<uint8_t>& found) const {
+    static_assert(std::is_trivially_copyable_v<T>);
+    std::vector<T> out(wanted.size() * width);
+    found.assign(wanted.size(), 0);
+    const pillion_records have{keys.data(), static_cast<int64_t>(keys.size()), records.data(),
+                               width * sizeof(T)};
+    check(host_, host_->fetch_known(work_, &have, wanted.data(),
+                                    static_cast<int64_t>(wanted.size()), out.data(), found.data()));
+    return out;
+  }
+  /// Warns of something about this publication that users must know, in the log and the report:
+  /// once for each `topic` of this stage. The first peer's call counts.
+  void warn(const std::string& topic, const std::string& message) const {
+    check(host_, host_->warn(work_, topic.c_str(), message.c_str()));
+  }
+
   [[nodiscard]] int32_t peer() const { return host_->peer(work_); }
   [[nodiscard]] int32_t peers() const { return host_->peers(work_); }
   /// Reductions in place; every peer gets the result. [peers]

@@ -9,6 +9,7 @@
 #include <pillion/stage/host.hpp>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace pillion::stage {
@@ -17,7 +18,9 @@ namespace pillion::stage {
 /// names file and line.
 class Value {
  public:
-  Value(const pillion_stage_host* host, const pillion_value* node) : host_(host), node_(node) {}
+  /// `name` is that of the parameter, for messages.
+  Value(const pillion_stage_host* host, const pillion_value* node, std::string name = {})
+      : host_(host), node_(node), name_(std::move(name)) {}
 
   [[nodiscard]] explicit operator bool() const {
     return node_ != nullptr && kind() != PILLION_VALUE_NULL;
@@ -30,12 +33,12 @@ class Value {
   /// Entries of a list or map.
   [[nodiscard]] int64_t size() const { return host_->value_size(node_); }
   [[nodiscard]] Value operator[](int64_t index) const {
-    return {host_, host_->value_at(node_, index)};
+    return {host_, host_->value_at(node_, index), is_map() ? key(index) : name_};
   }
   [[nodiscard]] std::string key(int64_t index) const { return host_->value_key(node_, index); }
   /// Entry of a map; false in a condition if it is absent.
   [[nodiscard]] Value find(const std::string& name) const {
-    return {host_, host_->value_find(node_, name.c_str())};
+    return {host_, host_->value_find(node_, name.c_str()), name};
   }
 
   [[nodiscard]] std::string text() const;
@@ -52,13 +55,17 @@ class Value {
 
   /// Throws a configuration error that points here.
   [[noreturn]] void fail(const std::string& message) const {
-    throw Error(ErrorCode::Configuration, std::string(host_->value_place(node_)) + ": " + message);
+    // The line may hold many parameters, so the message names this one.
+    const bool is_of = !name_.empty() && message.rfind("expected ", 0) == 0;
+    throw Error(ErrorCode::Configuration, std::string(host_->value_place(node_)) + ": " +
+                                              (is_of ? "'" + name_ + "': " : "") + message);
   }
   [[nodiscard]] const pillion_value* node() const { return node_; }
 
  private:
   const pillion_stage_host* host_;
   const pillion_value* node_;
+  std::string name_;
 };
 
 inline std::string Value::text() const {

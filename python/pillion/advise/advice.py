@@ -202,12 +202,12 @@ def shown(advice: Advice) -> RenderableType:
     )
     table.add_column("ranks", no_wrap=True)
     table.add_column("analyses", overflow="fold")
-    for title in ("a step takes", "between", "of the best", "left out"):
+    for title in ("a step takes", "between", "of the chosen", "left out"):
         table.add_column(title, justify="right", no_wrap=True)
-    listed = _listed(advice)
-    for prediction in listed:
-        table.add_row(*_table_cells(advice, prediction), style=_table_style(advice, prediction))
-    hidden = len(advice.predictions) - len(listed)
+    groups = _listed(advice)
+    for group in groups:
+        table.add_row(*_table_cells(advice, group), style=_table_style(advice, group[0]))
+    hidden = len(advice.predictions) - sum(map(len, groups))
     parts: list[RenderableType] = [table]
     if hidden:
         parts.append(Text(f"  and {hidden} slower ways (--json has all)", "bright_black"))
@@ -215,20 +215,34 @@ def shown(advice: Advice) -> RenderableType:
     return Group(*parts, Text(""), _verdict(advice))
 
 
-def _listed(advice: Advice) -> list[Prediction]:
-    """The fastest; and each number of ranks with all in the sidecars or all in the simulation."""
-    plain = [p for p in advice.predictions if not p.placement.sidecars or not any(p.placement.cuts)]
-    first = [p for p in advice.predictions if p not in plain][: max(0, _MOST_LISTED - len(plain))]
-    chosen = {p.placement for p in (*plain, *first, advice.chosen)}
-    return [p for p in advice.predictions if p.placement in chosen]
+def _listed(advice: Advice) -> list[list[Prediction]]:
+    """Groups with equal numbers in the table: the fastest; and each number of ranks with all in the
+    sidecars or all in the simulation.
+    """
+    groups: dict[tuple[str, ...], list[Prediction]] = {}
+    for prediction in advice.predictions:
+        _, _, *numbers = _table_cells(advice, [prediction])
+        is_own = prediction is advice.chosen or _is_plain(prediction)
+        key = (str(prediction.placement), *numbers, repr(prediction.placement.cuts) * is_own)
+        groups.setdefault(key, []).append(prediction)
+    plain = [g for g in groups.values() if _is_plain(g[0]) or g[0] is advice.chosen]
+    others = [g for g in groups.values() if g not in plain]
+    first = others[: max(0, _MOST_LISTED - len(plain))]
+    return [g for g in groups.values() if g in plain or g in first]
 
 
-def _table_cells(advice: Advice, prediction: Prediction) -> list[str]:
-    best = advice.chosen.seconds
+def _is_plain(prediction: Prediction) -> bool:
+    return not prediction.placement.sidecars or not any(prediction.placement.cuts)
+
+
+def _table_cells(advice: Advice, group: Sequence[Prediction]) -> list[str]:
+    """A row for predictions that differ in nothing but the places of their analyses."""
+    prediction, best = group[0], advice.chosen.seconds
     left_out = f"{100 * prediction.left_out:.0f} %" if prediction.left_out > 0.005 else "–"
+    more = f" (and {len(group) - 1} other ways)" if len(group) > 1 else ""
     return [
         ("▸ " if prediction is advice.chosen else "  ") + str(prediction.placement),
-        mode_of(prediction.placement, advice.chains),
+        mode_of(prediction.placement, advice.chains) + more,
         seconds(prediction.seconds),
         f"{seconds(prediction.low)} – {seconds(prediction.high)}",
         f"{100 * prediction.seconds / best:.0f} %",

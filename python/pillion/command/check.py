@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from pillion import programs
+from pillion.catalogues import NAMES, path_of
 from pillion.command import paint
 from pillion.errors import Error
 from pillion.launch.allocation import Allocation, allocation_of
@@ -38,7 +39,7 @@ def add_check(parser: argparse.ArgumentParser) -> None:
         metavar="KEY=YAML",
         action="append",
         default=[],
-        help="what goes before the file's own, such as sidecars.memory='2 GiB'",
+        help="another value of an entry of the file, such as sidecars.memory='2 GiB'",
     )
     parser.add_argument(
         "--ranks",
@@ -53,8 +54,9 @@ def add_check(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--catalogue",
-        metavar="FILE",
-        help="YAML with the meshes and fields that the program offers",
+        metavar="FILE|CODE",
+        help=f"YAML with the meshes and fields that the program offers; or {' or '.join(NAMES)}, "
+        "for what these codes have usually",
     )
     parser.add_argument("--restart", metavar="FOLDER", help="the checkpoint to continue from")
     parser.add_argument(
@@ -88,6 +90,8 @@ def _words(arguments: argparse.Namespace) -> list[str]:
             words += [f"--{name}", value]
     for name in _SINGLE:
         value = getattr(arguments, name)
+        if name == "catalogue" and value in NAMES and not Path(value).exists():
+            value = str(path_of(value))
         if value is not None:
             words += [f"--{name}", value]
     words += _of_job(arguments, allocation_of(os.environ))

@@ -38,9 +38,24 @@ class Finding:
     advice: str = ""
 
 
-# What needs a package that is not a must.
-OPTIONAL = {"lz4": "lz4 of the stage encode", "zfpy": "zfp of the stage encode"}
-NEEDED = {"numpy": "every command", "matplotlib": "report and view", "PyYAML": "every command"}
+# What needs a package: those that come with Pillion, as pyproject.toml lists them, and others.
+# mpi4py has a check of its own.
+NEEDED = {
+    "highspy": "pairs of grids, `pillion grid`",
+    "matplotlib": "`pillion report` and the pictures of other pages",
+    "numpy": "reports, tables, results and simulations in Python",
+    "PyYAML": "every command that reads a configuration or a product",
+    "rich": "`pillion run` and `pillion watch`",
+    "shtab": "completion in a shell",
+    "xarray": "pillion.results",
+}
+OPTIONAL = {
+    "h5py": "datasets of HDF5, openPMD and VTKHDF",
+    "hdf5plugin": "compressed datasets of HDF5, and sz3 of the stage encode",
+    "lz4": "lz4 of the stage encode",
+    "zfpy": "zfp of the stage encode",
+    "zstandard": "zstd of the stage encode",
+}
 ENOUGH_SHARED_MEMORY = 256 << 20  # the default of `memory` in `sidecars`
 ENOUGH_FILES = 1024
 

@@ -178,9 +178,10 @@ def add_decode(parser: argparse.ArgumentParser) -> None:
         "Fortran's u(n, n, n, components, elements). Without it, the contents are listed",
     )
     parser.add_argument(
-        "--no-average",
-        action="store_true",
-        help="points where elements meet keep the value of each element",
+        "--average",
+        action=argparse.BooleanOptionalAction,
+        help="points where elements meet get one value; without the option fields that were "
+        "declared continuous do",
     )
 
 
@@ -210,7 +211,7 @@ def _write(file: "CompressedFile", arguments: argparse.Namespace) -> None:
 
     from pillion.datasets.nek_files import is_nek
 
-    average = False if arguments.no_average else None
+    average = arguments.average
     if is_nek(arguments.to.name):
         _write_nek(file, arguments, average)
         return

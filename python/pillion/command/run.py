@@ -71,6 +71,10 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "or what the batch job has set aside)")  # fmt: skip
     add("--sidecars", type=_count, metavar="S", help="instead of what CONFIG says")
     add("--set", metavar="NAME=VALUE", action="append", default=[], help="a parameter $NAME")
+    add(
+        "--override", metavar="KEY=YAML", action="append", default=[],
+        help="another value of an entry of CONFIG, such as sidecars.memory='2 GiB'",
+    )  # fmt: skip
     add("--launcher", metavar="mpirun|srun", help="default: srun in a Slurm job, MPIEXEC or mpirun")
     add(
         "--launcher-option", metavar="OPTION", action="append", default=[],
@@ -107,8 +111,8 @@ def run_run(arguments: argparse.Namespace) -> int:
     from pillion.launch.wanted import read_wanted
 
     wishes = _wishes(arguments)
-    said = read_wanted(arguments.configuration, wishes.settings)
-    overrides = overrides_for(said, wishes.sidecars)
+    said = read_wanted(arguments.configuration, wishes.settings, wishes.overrides)
+    overrides = {**wishes.overrides, **overrides_for(said, wishes.sidecars)}
     wanted = read_wanted(arguments.configuration, wishes.settings, overrides)
     if arguments.write:
         return _write(arguments, wishes, wanted)
@@ -161,6 +165,8 @@ def _same_command(arguments: argparse.Namespace) -> list[str]:
         words += ["--sidecars", str(arguments.sidecars)]
     for setting in arguments.set:
         words += ["--set", setting]
+    for override in arguments.override:
+        words += ["--override", override]
     if arguments.launcher:
         words += ["--launcher", arguments.launcher]
     words += [f"--launcher-option={option}" for option in arguments.launcher_option]
@@ -196,6 +202,7 @@ def _wishes(arguments: argparse.Namespace) -> "Wishes":
         sidecar_program=tuple(helper),
         launcher_options=tuple(arguments.launcher_option),
         settings=settings_of(arguments.set),
+        overrides=settings_of(arguments.override),
         run_id=secrets.token_hex(8),
     )
 
@@ -247,6 +254,8 @@ def _check(
         except subprocess.TimeoutExpired:
             print(found.stdout, file=sys.stderr)
         raise Error("nothing was started; correct the configuration, or take --no-check")
+    for note in _notes(found.stdout):
+        print(f"pillion run: note: {note}", file=sys.stderr)
 
 
 def certain(mistakes: Sequence[Mapping[str, Any]], has_fields: bool) -> list[str]:
@@ -266,6 +275,20 @@ def certain(mistakes: Sequence[Mapping[str, Any]], has_fields: bool) -> list[str
 
 def _answer(words: list[str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(words, capture_output=True, errors="replace", timeout=_PATIENCE)
+
+
+def _notes(text: str) -> list[str]:
+    """Notes of the check, if it found no mistakes. A program may offer fields that the file lacks,
+    and the check then knows too little.
+    """
+    try:
+        found = json.loads(text)
+        places = [(note["file"], note.get("line"), note["message"]) for note in found["notes"]]
+        is_known = not found["mistakes"]
+    except (ValueError, KeyError, TypeError):
+        return []
+    lines = [f"{file}{f':{line}' if line else ''}: {message}" for file, line, message in places]
+    return lines if is_known else []
 
 
 def _mistakes(text: str) -> list[dict[str, object]]:

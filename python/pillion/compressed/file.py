@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The file of one step: which fields it has, and their values."""
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -127,7 +128,8 @@ class CompressedFile:
         lacks.
 
         `average` selects whether points where elements meet get one common value. By default they
-        do if the field is declared continuous and the file has coordinates.
+        do if the field was declared continuous and the file has coordinates, unless the values
+        contradict the declaration. The average of a field that jumps is not within the bound.
         """
         field = self.field(name)
         with told_of_damage(self.path):
@@ -139,7 +141,7 @@ class CompressedFile:
             return read_uniform(self._file, name, field.components, field.dtype)
         out = self._sorted(self._file, self._values(self._file, name))
         if average is None:
-            average = field.is_continuous and field.bound > 0 and self.average is not None
+            average = self._may_average(field, out)
         if not average:
             return out
         if self.average is None:
@@ -147,6 +149,19 @@ class CompressedFile:
                 f"{self.path} has no coordinates of these elements, so that nothing can be averaged"
             )
         return self.average(out).astype(field.dtype)
+
+    def _may_average(self, field: CompressedField, values: NDArray[Any]) -> bool:
+        if not field.is_continuous or field.bound == 0 or self.average is None:
+            return False
+        reason = self.average.contradiction(values, field.norm, field.bound)
+        if reason:
+            warnings.warn(
+                f"{self.path}: field '{field.name}' was declared continuous, but {reason}, more "
+                f"than the bound of {field.bound:.3g} allows. It jumps between elements, so it is "
+                "not averaged. Remove it from `continuous` of the stage encode",
+                stacklevel=4,
+            )
+        return not reason
 
     def coefficients(self, name: str) -> NDArray[np.float64]:
         """Coefficients of Legendre polynomials, shaped as the values are."""

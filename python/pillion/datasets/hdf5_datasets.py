@@ -20,6 +20,7 @@ from pillion import shared_files
 from pillion.datasets.lazy import Key, bounds, take
 from pillion.datasets.stored import ELEMENT, PARTICLE, Stored, StoredField, attrs_of_origin
 from pillion.errors import Error
+from pillion.step_names import step_pattern
 from pillion.yaml_text import ProductLoader
 
 try:
@@ -75,11 +76,8 @@ class _Values:
 
 def moments(folder: Path, name: str) -> list[Moment]:
     """The steps that have files, in order."""
-    there = {
-        int(match[1])
-        for path in folder.iterdir()
-        if (match := re.fullmatch(re.escape(name) + r"\.(\d{9,})\.h5", path.name))
-    }
+    pattern = step_pattern(re.escape(name) + r"\.", r"\.h5")
+    there = {int(match[1]) for path in folder.iterdir() if (match := pattern.fullmatch(path.name))}
     note = folder / NOTE
     if not note.exists():
         return [_moment(folder, name, step) for step in sorted(there)]

@@ -14,8 +14,12 @@ _REVISION = 2
 _PERIODIC = 0  # LAMMPS's numbers for boundaries: p, f, s, m
 
 
+class EndOfFileError(ValueError):
+    """The file ends in a frame."""
+
+
 class _Numbers:
-    """Reads one value after another. Raises ValueError at the end of the file."""
+    """Reads one value after another. Raises EndOfFileError at the end of the file."""
 
     def __init__(self, data: mmap.mmap, at: int) -> None:
         self.data, self.at, self.order = data, at, "<"
@@ -24,7 +28,7 @@ class _Numbers:
         form = self.order + types
         end = self.at + struct.calcsize(form)
         if end > len(self.data):
-            raise ValueError(f"it ends in the frame before byte {end}")
+            raise EndOfFileError(f"the file ends before byte {end}")
         values = struct.unpack_from(form, self.data, self.at)
         self.at = end
         return values
@@ -76,7 +80,9 @@ class BinaryHead:
         values = 0
         for _ in range(self.ranks):
             (count,) = numbers.read("i")
-            if count < 0 or numbers.at + 8 * count > len(numbers.data):
+            if count >= 0 and numbers.at + 8 * count > len(numbers.data):
+                raise EndOfFileError(f"step {self.step} has not all of its atoms")
+            if count < 0:
                 raise ValueError(f"step {self.step} has not all of its atoms")
             numbers.at += 8 * count
             values += count

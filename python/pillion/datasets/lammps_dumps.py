@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Dump files of LAMMPS (`dump atom`, `dump custom`), as text or binary, with one frame or many:
 where the frames are, which fields of Pillion their columns make, and reading these. LAMMPS's pages
-on the commands `dump` and `read_dump` describe the format.
+on the commands `dump` and `read_dump` describe the format. A run that is killed leaves a part of a
+frame, behind which a restarted one may append others.
 """
 
 import mmap
@@ -13,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from pillion.datasets.kept import Kept
-from pillion.datasets.lammps_binary import BinaryHead, is_binary, read_binary
+from pillion.datasets.lammps_binary import BinaryHead, EndOfFileError, is_binary, read_binary
 from pillion.errors import Error
 from pillion.insitu.catalogue import Domain
 
@@ -81,6 +82,14 @@ class DumpFrame:
         return out
 
 
+@dataclass(frozen=True)
+class DumpFile:
+    """The whole frames of a file, and a sentence for each part of one."""
+
+    frames: tuple[DumpFrame, ...]
+    cut: tuple[str, ...] = ()
+
+
 def _type_of(columns: tuple[str, ...]) -> np.dtype:
     standard = "int32" if columns[0].startswith(("i_", "i2_")) else "float64"
     return np.dtype(_INTEGERS.get(columns[0], standard))
@@ -111,8 +120,29 @@ def catalogue_of_dumps(paths: Iterable[str]) -> str:
 
 
 def frames_of(path: Path) -> tuple[DumpFrame, ...]:
-    """Raises Error if the file cannot be read, is no such file, or has not all of a frame."""
-    return _frames(path)
+    """The whole frames. Raises Error if the file cannot be read, or has none."""
+    return _files(path).frames
+
+
+def cut_frames_of(path: Path) -> tuple[str, ...]:
+    """A sentence about each frame that is not whole. Raises Error."""
+    return _files(path).cut
+
+
+def is_same(one: tuple[Path, DumpFrame], other: tuple[Path, DumpFrame]) -> bool:
+    """Whether two frames have the same atoms, in any order: a restarted run may write the frame of
+    its first step again.
+    """
+    (path, frame), (path2, frame2) = one, other
+    heads = [(f.step, f.count, f.columns, f.domain) for f in (frame, frame2)]
+    times = {f.time for f in (frame, frame2)} - {None}
+    if heads[0] != heads[1] or len(times) > 1:
+        return False
+    tables = [_read_table(path, frame), _read_table(path2, frame2)]
+    if "id" in frame.columns:
+        by = frame.columns.index("id")
+        tables = [table[:, np.argsort(table[by], kind="stable")] for table in tables]
+    return np.array_equal(tables[0], tables[1], equal_nan=True)
 
 
 def read_field(path: Path, frame: DumpFrame, field: DumpField) -> np.ndarray:
@@ -177,51 +207,80 @@ def _read_table(path: Path, frame: DumpFrame) -> np.ndarray:
     return out
 
 
-def _read_frames(path: Path) -> tuple[DumpFrame, ...]:
+def _read_file(path: Path) -> DumpFile:
     try:
         with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
-            return tuple(_scan_binary(text) if is_binary(text) else _scan(text))
+            found = _scan_binary(text) if is_binary(text) else _scan(text)
     except (OSError, ValueError, IndexError, KeyError, UnicodeDecodeError) as error:
-        raise Error(
-            f"'{path}' cannot be read: it is not a dump file of LAMMPS, or cut short: {error}"
-        ) from error
+        raise Error(f"'{path}' cannot be read: it is not a dump file of LAMMPS: {error}") from error
+    if not found.frames:
+        why = found.cut[0] if found.cut else "it is not a dump file of LAMMPS"
+        raise Error(f"'{path}' cannot be read: it has no whole frame: {why}")
+    return found
 
 
-def _scan_binary(data: mmap.mmap) -> list[DumpFrame]:
+def _scan_binary(data: mmap.mmap) -> DumpFile:
     out: list[DumpFrame] = []
     at = 0
     while at < len(data):
-        head = BinaryHead(data, at)
+        try:
+            head = BinaryHead(data, at)
+        except EndOfFileError as error:
+            return DumpFile(tuple(out), (f"the frame that begins at byte {at} is cut: {error}",))
         flags = ["pp" if flag else "ff" for flag in head.flags]
         domain = _domain(flags, head.bounds)
         columns, place = head.columns, (head.at, head.end, head.ranks, head.order)
         out.append(DumpFrame(head.step, head.time, head.count, columns, domain, *place))
         at = head.end
-    return out
+    return DumpFile(tuple(out))
 
 
-def _scan(text: mmap.mmap) -> list[DumpFrame]:
-    """The parts of a frame are called `ITEM: NAME …`; atoms come last."""
-    out: list[DumpFrame] = []
+_FIRST = ("UNITS", "TIME", "TIMESTEP")  # items that a frame may begin with
+
+
+def _scan(text: mmap.mmap) -> DumpFile:
+    """The parts of a frame are called `ITEM: NAME …`; atoms come last. A frame that is cut ends
+    anywhere, and the next one follows on the same line.
+    """
+    if text[:6] != b"ITEM: ":
+        raise ValueError("it does not begin with 'ITEM: '")
+    whole: list[DumpFrame] = []
+    cut: list[str] = []
     at, items = 0, dict[str, list[str]]()
     while at < len(text):
-        line_end = text.find(b"\n", at)
-        if line_end < 0 or text[at : at + 6] != b"ITEM: ":
-            raise ValueError(f"byte {at} begins no part of a frame")
-        head = text[at + 6 : line_end].decode("ascii")
-        end = text.find(b"\nITEM: ", line_end)
-        end = len(text) if end < 0 else end + 1
-        if head.startswith("ATOMS"):
-            out.append(_frame(items, tuple(head.split()[1:]), line_end + 1, end))
-            if text[line_end + 1 : end].count(b"\n") < out[-1].count:
-                raise ValueError(f"step {out[-1].step} has not all of its atoms")
+        end = text.find(b"ITEM: ", at + 6)
+        end = len(text) if end < 0 else end
+        line_end = text.find(b"\n", at, end)
+        head = text[at + 6 : line_end if line_end >= 0 else end].decode("ascii")
+        if "TIMESTEP" in items and head.startswith(_FIRST):
+            cut.append(_cut(items, "has no atoms"))
+            items = {}
+        if line_end < 0:
+            cut.append(_cut(items, "has no atoms"))
+            items = {}
+        elif head.startswith("ATOMS"):
+            last = text.rfind(b"\n", line_end, end) + 1
+            frame = _frame(items, tuple(head.split()[1:]), line_end + 1, last)
+            there = text[line_end + 1 : last].count(b"\n")
+            if there < frame.count:
+                cut.append(_cut(items, f"has {there} of its {frame.count} atoms"))
+            else:
+                whole.append(frame)
+                cut += [] if last == end else [_cut({}, "has no atoms")]
             items = {}
         else:
             words = text[line_end + 1 : end].decode("ascii").split("\n")[:-1]
             name = next(n for n in ("BOX BOUNDS", "NUMBER OF ATOMS", head) if head.startswith(n))
             items[name] = [head.removeprefix(name), *words]
         at = end
-    return out
+    if items:
+        cut.append(_cut(items, "has no atoms"))
+    return DumpFile(tuple(whole), tuple(cut))
+
+
+def _cut(items: dict[str, list[str]], why: str) -> str:
+    step = items.get("TIMESTEP", [])
+    return f"step {step[1]} {why}" if len(step) > 1 else f"the frame at its end {why}"
 
 
 def _frame(
@@ -257,4 +316,4 @@ def _domain(flags: list[str], bounds: list[list[float]]) -> Domain:
     )
 
 
-_frames: Kept[tuple[DumpFrame, ...]] = Kept(_read_frames, 1 << 40)
+_files: Kept[DumpFile] = Kept(_read_file, 1 << 40)

@@ -14,6 +14,7 @@ from time import monotonic
 from typing import Literal
 
 from pillion.errors import Error
+from pillion.step_names import step_pattern
 
 Kind = Literal["table", "steps", "idx", "hdf5", "plotfile", "raw", "openpmd"]
 SUFFIXES: dict[Kind, str] = {
@@ -26,7 +27,7 @@ SUFFIXES: dict[Kind, str] = {
     "openpmd": "openpmd",
 }
 NAMES: list[tuple[Kind, re.Pattern[str]]] = [
-    ("steps", re.compile(r"([^.].*)\.(\d{9,})\.csv")),
+    ("steps", step_pattern(r"([^.].*)\.", r"\.csv")),
     ("table", re.compile(r"([^.].*)\.csv")),
     ("idx", re.compile(r"([^.].*)\.idx")),
     ("raw", re.compile(r"([^.].*)\.raw\.yaml")),

@@ -7,7 +7,7 @@ meshes are as particles are. Values at points of other meshes are [step, point_z
 point_x].
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -74,6 +74,11 @@ class Stored:
         return replace(self, steps=[step], times=times, counts=counts, more_counts=more)
 
 
+def free_name(name: str, taken: Collection[str]) -> str:
+    """A field's name, unless an axis or a coordinate has that."""
+    return f"{name}_of_field" if name in taken else name
+
+
 def component_axis(components: int) -> str:
     """As datasets of HDF5 have it, where fields may have different numbers of them."""
     return f"component{components}"
@@ -92,7 +97,10 @@ def dataset_of(stored: Stored) -> xr.Dataset:
         if stored.times is not None:
             times, attrs = np.array(stored.times, np.float64), attrs_of_time(stored.time_units)
             coords[f"{prefix}time"] = _along_steps(stored, axis, times, attrs)
-    data = {name: _variable(stored, name, of) for name, of in stored.fields.items()}
+    taken = {*coords, *(axis for of in stored.fields.values() for axis in of.dims)}
+    data = {
+        free_name(name, taken): _variable(stored, name, of) for name, of in stored.fields.items()
+    }
     of_dataset = dict(stored.attrs)
     if "configuration" in of_dataset:
         of_dataset["configuration"] = of_dataset.pop("configuration")  # which is long, comes last

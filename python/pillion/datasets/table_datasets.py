@@ -16,11 +16,10 @@ import numpy as np
 import xarray as xr
 
 from pillion.report.planes import is_plane, is_slice
-from pillion.report.plots import NAMES, abscissa, bin_edges, is_list, subject
+from pillion.report.plots import abscissa, bin_edges, called, is_list, subject
 from pillion.tables import Attribute, Table
 
 ROW = "row"
-NAMED = {"rdf", "msd", "vacf", "lyman_alpha"}  # stages whose columns are called as in NAMES
 STEP = {"long_name": "step"}
 ABOUT = ("title", "analysis", "stage", "name", "version")
 GAPS = ("publications", "skipped", "coarsened", "lost")
@@ -149,8 +148,8 @@ def attrs_of(table: Table, column: str) -> dict[str, str]:
     """The attributes of a column: its name for readers, and its units if it has some."""
     words = column.split("_")
     name = column.replace("_", " ")
-    if table.stage in NAMED and words[0] in NAMES:
-        name = ", ".join(filter(None, [NAMES[words[0]], "–".join(words[1:])]))
+    if (whole := called(table, words[0])) != words[0]:
+        name = ", ".join(filter(None, [whole, "–".join(words[1:])]))
     elif len(table.columns) == 3 and is_slice(table) and column not in list(table.columns)[:2]:
         name = subject(table)[:-2]  # which ends with the axis
     units = table.columns[column].units

@@ -16,8 +16,10 @@ def field_units(origin: dict[str, Any]) -> dict[str, str]:
     columns = origin.get("columns") or origin.get("fields")
     said = columns if isinstance(columns, list) else []
     known = {str(c["name"]): c for c in said if isinstance(c, dict) and "name" in c}
-    known = _mapping(_configuration(origin).get("fields")) | known
-    return {name: _text(_mapping(entry).get("units")) for name, entry in known.items()}
+    given = _mapping(_configuration(origin).get("fields"))
+    return {name: _written(_mapping(entry).get("units")) for name, entry in given.items()} | {
+        name: _text(entry.get("units")) for name, entry in known.items()
+    }
 
 
 def length_units(origin: dict[str, Any], names: list[str]) -> str:
@@ -26,7 +28,7 @@ def length_units(origin: dict[str, Any], names: list[str]) -> str:
     fields, meshes = (_mapping(configuration.get(part)) for part in ("fields", "meshes"))
     of_fields = (_mapping(fields[name]).get("mesh") for name in names if name in fields)
     mesh = _mapping(meshes.get(str(next(of_fields, None))))
-    return _text(origin.get("length_units") or mesh.get("units"))
+    return _text(origin.get("length_units")) or _written(mesh.get("units"))
 
 
 def times_of(origin: dict[str, Any], count: int) -> list[float] | None:
@@ -58,6 +60,11 @@ def _configuration(origin: dict[str, Any]) -> dict[str, Any]:
 
 def _mapping(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
+
+
+def _written(value: object) -> str:
+    """A text of a configuration, where a dollar sign is written twice."""
+    return _text(value).replace("$$", "$")
 
 
 def _text(value: object) -> str:

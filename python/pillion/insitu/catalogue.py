@@ -63,6 +63,8 @@ class Field:
     dimensions: int = 3  #: of the elements of a spectral mesh
     is_at_points: bool = False  #: values are at points of the mesh, not at cells
     point_axes: int = 0  #: bit d: on a mesh of boxes, one value more than cells along axis d
+    is_constant: bool = False  #: values never change
+    units: str = ""
 
     @property
     def is_particles(self) -> bool:
@@ -175,6 +177,8 @@ def fields_of(descriptions: Iterable[Any]) -> dict[str, Field]:
             2 if MESH_KINDS[f.mesh_kind] == "spectral" and f.axes == 2 else 3,
             f.centering == CENTERINGS["point"],
             f.point_axes,
+            f.is_constant,
+            f.units,
         )
         for f in descriptions
     }

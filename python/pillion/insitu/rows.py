@@ -39,8 +39,9 @@ class _Column:
 class Rows:
     """Columns by name, `step` and `time` before all others, of the stage `name`."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, defaults: Mapping[str, float | str] | None = None) -> None:
         self._name = name
+        self._defaults = dict(defaults or {})
         self._columns: dict[str, _Column] = {}
 
     def __bool__(self) -> bool:
@@ -57,7 +58,8 @@ class Rows:
 
     def write(self, step: Step) -> None:
         columns = {name: column.values for name, column in self._columns.items()}
-        step.table(self._name, columns, units={"time": step.units("time")}, growing=True)
+        units = {"time": step.units("time")}
+        step.table(self._name, columns, units=units, attributes=self._defaults, growing=True)
 
     def dumped(self) -> bytes:
         lists = {name: column.values.tolist() for name, column in self._columns.items()}

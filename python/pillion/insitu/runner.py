@@ -134,7 +134,19 @@ def make_runner(setup: "_stage.Setup") -> "Runner":
     except Error as error:
         # What the host refuses says already where it stands.
         raise error if _has_place(str(error), place) else Error(f"{place}: {error}") from error
-    return Runner(what.__name__, stage, {} if inspect.isclass(what) else given, plan)
+    own = {} if inspect.isclass(what) else given
+    return Runner(what.__name__, stage, own, plan, _defaults(what, given))
+
+
+def _defaults(what: Any, given: Mapping[str, Any]) -> dict[str, float | str]:
+    """Parameters that the configuration leaves as the function has them, if they are numbers or
+    texts: its tables name them, so that a result can be made again.
+    """
+    return {
+        name: parameter.default
+        for name, parameter in inspect.signature(what).parameters.items()
+        if name not in given and type(parameter.default) in (int, float, str)
+    }
 
 
 def _has_place(message: str, place: str) -> bool:
@@ -156,9 +168,16 @@ def _check_parameters(what: Any, given: dict[str, Any], place: str, call: str) -
 class Runner:
     """A stage at work. Every method is called on every peer."""
 
-    def __init__(self, name: str, stage: Any, given: dict[str, Any], plan: Plan) -> None:
+    def __init__(
+        self,
+        name: str,
+        stage: Any,
+        given: dict[str, Any],
+        plan: Plan,
+        defaults: Mapping[str, float | str],
+    ) -> None:
         self.name, self.stage, self.given, self.plan = name, stage, given, plan
-        self.rows = Rows(name)
+        self.rows = Rows(name, defaults)
 
     @_in_usual_arithmetic
     def run(self, work: "_stage.Work") -> None:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from pillion.errors import Error
+from pillion.insitu.array_owners import Held, new_abandoned, numbers_of
 from pillion.insitu.catalogue import BOXES, NUMBERS, Field, Progress, fields_of, number_of
 from pillion.insitu.open_sessions import open_sessions
 from pillion.insitu.shared_arrays import (
@@ -77,7 +78,9 @@ class Session:
         simulation = self.communicator
         # For failures: the simulation ranks, in a communicator of its own. None on a sidecar.
         self.simulation: MPI.Comm | None = simulation.Dup() if simulation else None
-        self._shared: dict[tuple[str, int], object] = {}
+        self._shared: dict[tuple[str, int], Held] = {}
+        self._abandoned: set[str] = set()  # fields whose arrays the program uses no more
+        self._due, self._next_look = 0, 2  # due steps; when to look for such arrays
         self._allocated: dict[tuple[str, int], _Arrangement] = {}
         self._open_blocks: dict[str, _OpenBlocks] = {}
         self._fields: dict[str, Field] | None = None
@@ -149,7 +152,8 @@ class Session:
         Args:
             field: its name in the catalogue.
             array: anything that NumPy sees as an array without copying it (NumPy, PyTorch on the
-                CPU, …), of the field's type.
+                CPU, …), of the field's type. Axes called x, y and z, as xarray has them, are put
+                into the order of the mesh; masked values and other units are refused.
                 Uniform or rectilinear mesh: the box's shape, one extent per axis of the mesh, and
                 the components last if the field has several; any strides. Along each axis, a
                 field at points has one value more than the box has cells.
@@ -174,7 +178,9 @@ class Session:
         """
         wanted = self._field(field)
         is_apart = isinstance(array, (list, tuple))
-        views = [view_of(one, field) for one in (array if is_apart else [array])]
+        parts = array if is_apart else [array]
+        views = [view_of(numbers_of(wanted, one), field) for one in parts]
+        del parts  # see array_owners
         if ghosts != 0:
             each = replace(wanted, components=1) if is_apart else wanted
             views = [without_ghosts(each, view, ghosts) for view in views]
@@ -188,7 +194,7 @@ class Session:
             self._share_components(wanted, views, number, lo, level, block)
         else:
             self._share_array(wanted, views[0], number, lo, level, block)
-        self._shared[field, block] = (array, views)
+        self._shared[field, block] = Held(array, views, self._due)
         if opened is not None:
             opened.numbers.add(block)
             opened.next = max(opened.next, block + 1)
@@ -472,6 +478,14 @@ class Session:
         the report gives the number that was added.
         """
         open_sessions.failure = ""  # a SystemExit that was caught
+        if self._shared and self._open.is_due(step, time):
+            self._due += 1
+            if self._due == self._next_look:
+                self._next_look *= 2  # so that all looks together cost next to nothing
+                for text in new_abandoned(
+                    self._shared, self._allocated, self.fields, self._abandoned, self._due
+                ):
+                    warnings.warn(text, RuntimeWarning, stacklevel=2)
         self._open.step(step, time)
 
     def checkpoint(self, path: str | PathLike[str]) -> None:

@@ -393,6 +393,12 @@ class Step:
         """
         self._work.write_file(name, title or name, content, per_step)
 
+    def warn(self, topic: str, message: str) -> None:
+        """Warns of something about this publication that users must know, in the log and the
+        report: once for each `topic` of this stage. The first peer's call counts.
+        """
+        self._work.warn(topic, message)
+
     def _reduced(self, value: Number, operation: int) -> Number:
         whole = _reducible(value)
         whole = whole.astype(self._agreed_type(whole), order="C")

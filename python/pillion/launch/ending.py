@@ -52,12 +52,12 @@ def faults(run: Run | None, view: View | None) -> list[str]:
     """Reasons for which a run with --strict fails."""
     if run is None:
         return ["there is no report of the run" if view else "the program opened no session"]
-    found = [f"analysis {a.name} was disabled: {a.disabled}" for a in run.analyses if a.disabled]
+    found = [f"analysis {a.name} was disabled: {a.failure}" for a in run.analyses if a.failure]
     found += [
         f"analysis {a.name} has lost {'all of its ' if a.publications == 0 else ''}"
         f"{count(a.lost + a.dropped)} publications"
         for a in run.analyses
-        if a.lost + a.dropped > 0 and not a.disabled
+        if a.lost + a.dropped > 0 and not a.failure
     ]
     if view is not None and view.failure:
         found.append(f"the session ended early: {view.failure}")
@@ -112,7 +112,8 @@ def _row(analysis: Analysis) -> Row:
         simulation=analysis.simulation.mean,
         sidecar=analysis.sidecar.mean,
         bytes_moved=analysis.bytes_moved,
-        disabled=analysis.disabled,
+        disabled=analysis.failure,
+        has_left=analysis.disabled is not None and analysis.failure is None,
         busy=None,
         products=(),
     )
@@ -132,9 +133,9 @@ def _products(products: list[Product], folder: Path, width: int) -> list[Text]:
 
 
 def _troubles(run: Run) -> list[Text]:
-    disabled = [f"{a.name} is disabled: {a.disabled}" for a in run.analyses if a.disabled]
+    disabled = [f"{a.name} is disabled: {a.failure}" for a in run.analyses if a.failure]
     # What disabled an analysis is among the warnings, in longer words.
-    warnings = [w for w in run.warnings if not any(str(a.disabled) in w for a in run.analyses)]
+    warnings = [w for w in run.warnings if not any(str(a.failure) in w for a in run.analyses)]
     shown = [Text(f"  ! {text}", "red") for text in disabled]
     shown += [Text(f"  ! {text}", "yellow") for text in warnings[:_MOST_WARNINGS]]
     hidden = len(warnings) - _MOST_WARNINGS

@@ -96,8 +96,8 @@ def make_frames(
     time_per_step: float | None,
 ) -> list[Frame]:
     """The frames in the order of their steps. `about` adds what files lack; `time_per_step`
-    overrides their times. Raises Error if one of the fields is missing at a step or exists twice,
-    or if a step has no time while others have.
+    overrides their times. Raises Error if one of the fields is missing at a step, or if a step has
+    no time while others have.
     """
     frames: dict[int, Frame] = {}
     found = list(found)
@@ -106,14 +106,8 @@ def make_frames(
             continue
         frame = frames.setdefault(one.step, Frame(one.step))
         frame.scalars |= one.scalars or {}
-        first = frame.fields.setdefault(one.field, one.stored)
-        if first.is_beside and not one.stored.is_beside:
+        if frame.fields.setdefault(one.field, one.stored).is_beside:
             frame.fields[one.field] = one.stored
-        elif first is not one.stored and not one.stored.is_beside:
-            raise Error(
-                f"field '{one.field}' is there twice at step {one.step}: in {first.place} and in "
-                f"{one.stored.place}"
-            )
     times = _times(found, about)
     for step in sorted(frames):
         frame = frames[step]

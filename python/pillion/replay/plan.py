@@ -17,6 +17,7 @@ from pillion.replay.arrays import Stored, expect_array
 from pillion.replay.components import assembled_in, components_of
 from pillion.replay.frames import Frame, Names, make_frames
 from pillion.replay.options import Options
+from pillion.replay.repeated import without_repeated
 from pillion.replay.search import Search, find_files
 from pillion.replay.snapshots import NAME, gather_about
 from pillion.run_files import folders_of
@@ -51,8 +52,19 @@ def make_plan(
             "steps that were stored coarse, since sidecars could not keep up, are left out: "
             + ", ".join(map(str, sorted(search.coarse)))
         )
+    if search.cut:
+        warn(
+            f"{len(search.cut)} frames that are not whole, as a killed run leaves them, are left "
+            f"out ({'; '.join(search.cut[:3])})"
+        )
     about = gather_about(options.files, options.about)
-    found = search.found + components_of(search.found, assembled)
+    once, repeated = without_repeated(search.found)
+    if repeated:
+        warn(
+            "steps that are there twice with the same values, as a restarted run writes them, are "
+            "taken once: " + ", ".join(map(str, sorted(repeated)))
+        )
+    found = once + components_of(once, assembled)
     frames = make_frames(found, used, names, about, options.time_per_step)
     declared = _declared_scalars(options.configuration)
     for frame in frames:
@@ -66,7 +78,7 @@ def make_plan(
     first = frames[0].fields[min(frames[0].fields)]
     has_times = (
         options.time_per_step is not None
-        or any(one.time is not None for one in search.found)
+        or any(one.time is not None for one in found)
         or any(step.time is not None for step in about.steps.values())
     )
     if first.format in _MAY_LACK_TIMES and not has_times:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import pillion.idx
-from pillion.datasets.lammps_dumps import frames_of, is_dump
+from pillion.datasets.lammps_dumps import cut_frames_of, frames_of, is_dump
 from pillion.datasets.nek_files import (
     COORDINATES,
     NekPart,
@@ -104,7 +104,7 @@ def _files_in(folder: Path) -> list[str]:
 
 class Search:
     """Collects what is `found`. `coarse` are the steps that were passed over, since they have not
-    all that there was.
+    all that there was. `cut` are sentences about parts of frames that were passed over.
     """
 
     def __init__(
@@ -124,6 +124,7 @@ class Search:
         self._steps = steps
         self.found: list[Found] = []
         self.coarse: set[int] = set()
+        self.cut: list[str] = []
 
     def look_into(self, path: str) -> None:
         """Raises Error if a file cannot be read, or has not all that it should have."""
@@ -329,6 +330,7 @@ class Search:
             self.found.append(Found(field, part.step, part.time, stored))
 
     def _dump(self, path: str) -> None:
+        self.cut += [f"'{path}': {sentence}" for sentence in cut_frames_of(Path(path))]
         for frame in filter(lambda frame: self._is_wanted(frame.step), frames_of(Path(path))):
             for of in frame.fields():
                 field = self._names.field(of.name)

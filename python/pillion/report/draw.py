@@ -8,8 +8,8 @@ paths: the page looks the same everywhere and needs no font.
 
 import io
 import re
+from collections.abc import Sequence
 from html import escape
-from itertools import cycle
 from typing import Any
 
 import matplotlib as mpl
@@ -19,12 +19,13 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, ScalarFormatter
 
 from pillion import units
-from pillion.report.planes import HeatMap
+from pillion.report.planes import DECADES, HeatMap
 from pillion.report.plots import Plot
 from pillion.report.timeline import BINS, POINTS, Strip, Window, merged, shares
 
 INK, FAINT = "#010203", "#040506"  # replaced by the page's colours
 PALETTE = ("#2f7ed8", "#e0762b", "#2a9d6f", "#c2549d", "#8a6fdf", "#a88c1f", "#d1495b", "#4aa3b5")
+HATCHES = ("", "///", "...", "xxx")
 LINES = ("-", "--", ":", "-.")
 KIND_COLOURS = {
     "publish": "#e0762b",
@@ -66,6 +67,8 @@ def draw_plot(plot: Plot, prefix: str) -> str:
         axes.margins(x=0.02)
         _set_scales(axes, plot.log_x, plot.log_y)
         axes.autoscale_view()
+        if plot.highest is not None:
+            axes.set_ylim(0, plot.highest)
         axes.set_autoscale_on(False)
         dashed = [_draw_compared(axes, plot, place) for place in range(len(plot.compared))]
         axes.set_xlabel(_axis_label(plot.x_label, plot.x_units))
@@ -95,7 +98,9 @@ def _set_scales(axes: Axes, log_x: bool, log_y: bool) -> None:
 def draw_heat_map(plot: HeatMap, prefix: str) -> str:
     """Values by colour; where there are none, the page shows through."""
     values = np.ma.masked_invalid(plot.values)
-    if plot.log_values:
+    if plot.log_values and plot.limits is not None:
+        values = np.ma.maximum(values, plot.limits[0])  # darkest, and not a hole
+    elif plot.log_values:
         values = np.ma.masked_less_equal(values, 0)
     with mpl.rc_context({**STYLE, "svg.hashsalt": prefix, "axes.grid": False}):
         figure = Figure(figsize=(6.0, 4.4), layout="constrained", dpi=150)
@@ -104,26 +109,38 @@ def draw_heat_map(plot: HeatMap, prefix: str) -> str:
             plot.x_edges,
             plot.y_edges,
             values,
-            norm=_norm(plot) if values.count() else None,
-            cmap="magma" if plot.equal else "viridis",
+            norm=_norm(plot, values) if values.count() else None,
+            cmap=_colour_map(plot),
             rasterized=True,
         )
         _set_scales(axes, plot.log_x, plot.log_y)
         if plot.equal:
             axes.set_aspect("equal")
-        axes.set_title(plot.title, fontsize=10.5)
+        axes.set_title(plain(plot.title), fontsize=10.5)
         axes.set_xlabel(_axis_label(plot.x_label, plot.x_units))
         axes.set_ylabel(_axis_label(plot.y_label, plot.y_units))
         if values.count():
-            bar = figure.colorbar(mesh, ax=axes)
+            bar = figure.colorbar(mesh, ax=axes, ticks=plot.kinds or None)
             bar.set_label(_axis_label(plot.label, plot.units))
         description = f"{plot.label} of {plot.y_label} against {plot.x_label}"
         return as_svg(figure, prefix, description)
 
 
-def _norm(plot: HeatMap) -> mpl.colors.Normalize:
-    low, high = plot.limits or (None, None)
-    return mpl.colors.LogNorm(low, high) if plot.log_values else mpl.colors.Normalize(low, high)
+def _norm(plot: HeatMap, values: np.ma.MaskedArray) -> mpl.colors.Normalize:
+    if plot.kinds:
+        kinds = np.array(plot.kinds)
+        edges = [kinds[0] - 0.5, *(kinds[1:] + kinds[:-1]) / 2, kinds[-1] + 0.5]
+        return mpl.colors.BoundaryNorm(edges, len(kinds))
+    low, high = plot.limits or (values.min(), values.max())
+    if not plot.log_values:
+        return mpl.colors.Normalize(low, high)
+    return mpl.colors.LogNorm(max(low, DECADES * high), high)
+
+
+def _colour_map(plot: HeatMap) -> mpl.colors.Colormap:
+    if plot.kinds:
+        return mpl.colormaps["viridis"].resampled(len(plot.kinds))
+    return mpl.colormaps["magma" if plot.equal else "viridis"]
 
 
 def _draw_compared(axes: Axes, plot: Plot, place: int) -> str:
@@ -136,7 +153,7 @@ def _draw_compared(axes: Axes, plot: Plot, place: int) -> str:
         curve.x,
         curve.y,
         color=_colour(plot, number),
-        label=curve.label if first else None,
+        label=plain(curve.label) if first else None,
         linestyle="--",
         linewidth=1.2,
         gid=f"compared-{place}",
@@ -148,13 +165,21 @@ def _draw_curve(axes: Axes, plot: Plot, number: int) -> None:
     curve, gid = plot.curves[number], f"curve-{number}"
     colour = _colour(plot, number)
     if plot.edges:
-        axes.stairs(curve.y, curve.x, color=colour, label=curve.label, linewidth=1.6, gid=gid)
+        axes.stairs(
+            curve.y,
+            curve.x,
+            color=colour,
+            label=plain(curve.label),
+            linestyle=LINES[number // len(PALETTE) % len(LINES)],
+            linewidth=1.6,
+            gid=gid,
+        )
         return
     axes.plot(
         curve.x,
         curve.y,
         color=colour,
-        label=curve.label,
+        label=plain(curve.label),
         linestyle=LINES[number // len(PALETTE) % len(LINES)],
         marker="o" if len(curve.x) <= 30 else None,
         markersize=3.2,
@@ -177,50 +202,76 @@ def _y_label(plot: Plot) -> str:
     return f"{plot.y_label}, {plot.curves[0].label}"
 
 
+def plain(text: str) -> str:
+    """A text from outside for Matplotlib, which takes dollar signs for formulas and leaves labels
+    out of legends that begin with an underscore.
+    """
+    text = text.replace("$", r"\$")
+    return f" {text}" if text.startswith("_") else text
+
+
 def _axis_label(label: str, unit: str) -> str:
-    return f"{label} / {units.as_math(unit)}" if unit else label
+    """A quantity over its unit; a unit that is a fraction itself stands in parentheses."""
+    shown = units.as_math(unit)
+    return f"{plain(label)} / {f'({shown})' if '/' in unit else shown}" if unit else plain(label)
 
 
 def draw_timeline(window: Window, prefix: str) -> str:
     """One strip per rank, coloured by what it did, with the share of time that it did anything."""
     strips = window.strips
     kinds = sorted({span.kind for strip in strips for span in strip.spans})
-    spare = cycle(colour for colour in PALETTE if colour not in KIND_COLOURS.values())
-    colours = {kind: KIND_COLOURS.get(kind) or next(spare) for kind in kinds}
+    looks = looks_of(kinds)
     draw_strip = _draw_shares if window.crowded else _draw_spans
     with mpl.rc_context({**STYLE, "svg.hashsalt": prefix, "axes.grid": False}):
         figure = Figure(figsize=(12.4, 1.1 + 0.28 * len(strips)), layout="constrained")
         axes = figure.add_subplot()
         for row in range(len(strips)):
             axes.axhline(row + 0.36, color=FAINT, linewidth=0.8, zorder=0)
-            for kind, colour in colours.items():
-                draw_strip(axes, row, window, kind, colour)
+            for kind, look in looks.items():
+                draw_strip(axes, row, window, kind, look)
         axes.set_yticks(range(len(strips)), [_strip_label(strip, window) for strip in strips])
         axes.set_ylim(len(strips) - 0.4, -0.6)
         axes.set_xlim(window.begin, window.end)
         axes.set_xlabel("time since the start / s")
         axes.spines["left"].set_visible(False)
         axes.tick_params(axis="y", length=0)
-        swatches = [mpl.patches.Patch(color=colours[kind], label=kind) for kind in kinds]
+        swatches = [mpl.patches.Patch(label=plain(kind), **looks[kind]) for kind in kinds]
         figure.legend(handles=swatches, loc="outside upper left", ncols=8, fontsize=9.5)
         return as_svg(figure, prefix, f"timeline: {', '.join(kinds)}")
 
 
+def looks_of(kinds: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """How kinds of work are filled, each in its own way: by a colour, then by a pattern too."""
+    spare = [colour for colour in PALETTE if colour not in KIND_COLOURS.values()]
+    looks = {}
+    for kind in kinds:
+        if colour := KIND_COLOURS.get(kind):
+            looks[kind] = {"facecolor": colour, "edgecolor": colour}
+            continue
+        number = len(looks.keys() - KIND_COLOURS.keys())
+        hatch = HATCHES[number // len(spare) % len(HATCHES)]
+        colour = spare[number % len(spare)]
+        looks[kind] = {"facecolor": colour, "edgecolor": "white" if hatch else colour}
+        if hatch:
+            looks[kind] |= {"hatch": hatch}
+    return looks
+
+
 def _strip_label(strip: Strip, window: Window) -> str:
-    return f"{strip.label}: {units.percent(strip.busy, window.end - window.begin) or '0 %'}"
+    return f"{strip.label}: {units.percent(window.share(strip), 1.0)}"
 
 
-def _draw_spans(axes: Axes, row: int, window: Window, kind: str, colour: str) -> None:
+def _draw_spans(axes: Axes, row: int, window: Window, kind: str, look: dict[str, Any]) -> None:
     """Every span; what is too short to see gets a hairline."""
     gap = (window.end - window.begin) / POINTS
     mine = [s for s in merged(window.strips[row].spans, gap) if s.kind == kind]
     spans = [(s.begin, s.end - s.begin) for s in mine]
     if spans:
         gid = f"strip-{row}-{kind}"
-        axes.broken_barh(spans, (row - 0.36, 0.72), color=colour, linewidth=0.8, gid=gid)
+        axes.broken_barh(spans, (row - 0.36, 0.72), **look, linewidth=0.8, gid=gid)
 
 
-def _draw_shares(axes: Axes, row: int, window: Window, kind: str, colour: str) -> None:
+def _draw_shares(axes: Axes, row: int, window: Window, kind: str, look: dict[str, Any]) -> None:
     """Columns as high as the rank was busy, kinds on top of each other."""
     strip = window.strips[row]
     below = np.zeros(BINS)
@@ -235,7 +286,7 @@ def _draw_shares(axes: Axes, row: int, window: Window, kind: str, colour: str) -
             edges,
             baseline=foot - 0.72 * np.minimum(below, 1),
             fill=True,
-            color=colour,
+            **look,
             linewidth=0.4,
             gid=f"strip-{row}-{kind}",
         )

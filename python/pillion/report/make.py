@@ -6,7 +6,6 @@ anywhere. It is written aside and renamed into place. A product that cannot be r
 the others: the page and the caller report the fault.
 """
 
-import re
 from dataclasses import dataclass, replace
 from glob import escape
 from pathlib import Path
@@ -19,6 +18,7 @@ from pillion.report.results import Result, Series, find_file
 from pillion.report.run import Product, Run, read_attached_jobs, with_attached_jobs
 from pillion.report.unfinished import read_any_run
 from pillion.run_files import Owner, run_of_table
+from pillion.step_names import has_step, step_pattern
 from pillion.tables import FOLDER, Table, read_comparison, read_table
 
 
@@ -50,11 +50,13 @@ def make_report(
     timeline, timeline_problems = sections.timeline_section(run)
     visits, visit_problems = sections.attached_job_sections(visitors)
     problems += product_problems + timeline_problems + visit_problems
+    order = [analysis.name for analysis in run.analyses]
+    shown = results.sections(products, order, problems)
     parts = [
         sections.summary_section(run),
         page.warnings_section([*run.warnings, *_failures(run), *problems]),
         page.remarks_section(run.remarks),
-        *results.sections(products),
+        *shown,
         sections.cost_section(run),
         timeline,
         *visits,
@@ -67,9 +69,9 @@ def make_report(
 def _failures(run: Run) -> list[str]:
     """Analyses that ended early, unless a warning already names the reason."""
     return [
-        f"analysis {analysis.name} was disabled: {analysis.disabled}"
+        f"analysis {analysis.name} was disabled: {analysis.failure}"
         for analysis in run.analyses
-        if analysis.disabled and not any(analysis.disabled in text for text in run.warnings)
+        if analysis.failure and not any(analysis.failure in text for text in run.warnings)
     ]
 
 
@@ -109,14 +111,14 @@ def _read_series(owner: Owner, path: Path, compare: Path) -> Series:
     """A table, or, of a product with a file per step, tables of some steps up to this one. Tables
     of other runs are left out.
     """
-    match = re.fullmatch(r"(.+)\.(\d{9,})\.csv", path.name)
+    match = step_pattern(r"(.+)\.", r"\.csv").fullmatch(path.name)
     if not match:
         _expect_own(owner, path)
         return Series([_read_compared(path, compare)], 1)
     steps = {
         int(other.name.split(".")[-2]): other
         for other in path.parent.glob(f"{escape(match[1])}.*.csv")
-        if other.name.split(".")[-2].isdecimal()
+        if has_step(other.stem)
     }
     if int(match[2]) not in steps:
         raise Error(f"cannot read {path}: there is no such file")

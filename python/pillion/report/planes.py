@@ -16,7 +16,10 @@ from pillion import units
 from pillion.tables import Table
 
 AXES = ("x", "y", "z")
-WIDE = 30  # values that vary by this factor are shown by their logarithms
+DIM = 0.1  # of the range: values below this are dark in a linear picture
+MOST_DIM = 0.9  # share of pixels that may be dark before colours are logarithmic
+DECADES = 1e-4  # of the highest value: logarithmic colours begin there
+MOST_KINDS = 12  # integers that have a colour each
 EDGES = ("lower", "upper", "against_lower", "against_upper")
 SHOWN = (("density_per_dex", "density"), ("weighted_density_per_dex", "weighted_density"))
 
@@ -39,6 +42,7 @@ class HeatMap:
     secondary: bool = False
     log_values: bool = True  # then only values above 0 are shown
     limits: tuple[float, float] | None = None  # of the colours; that of the values if None
+    kinds: tuple[int, ...] = ()  # integers with a colour each, in place of limits
     title: str = ""
     equal: bool = False  # lengths along both axes are drawn alike
 
@@ -90,11 +94,34 @@ def slices_of(tables: Sequence[Table]) -> list[HeatMap]:
     values = values[np.isfinite(values)]
     if values.size == 0:
         return []
-    low, high = np.percentile(values, (0.1, 99.9))
-    return [_slice(table, (float(low), float(high))) for table in tables]
+    colours = _colours(values)
+    return [_slice(table, colours) for table in tables]
 
 
-def _slice(table: Table, span: tuple[float, float]) -> HeatMap:
+@dataclass(frozen=True)
+class _Colours:
+    """A range of values that colours stand for, by logarithms or not; or some integers."""
+
+    limits: tuple[float, float]
+    log: bool = False
+    kinds: tuple[int, ...] = ()
+
+
+def _colours(values: np.ndarray) -> _Colours:
+    """Logarithmic where a linear picture would show next to nothing of what most pixels have, and
+    logarithms within the decades that are shown would.
+    """
+    kinds = np.unique(values)
+    if len(kinds) <= MOST_KINDS and (kinds == np.round(kinds)).all() and np.ptp(kinds) < 100:
+        return _Colours((float(kinds[0]), float(kinds[-1])), kinds=tuple(map(int, kinds)))
+    low, high = map(float, np.percentile(values, (0.1, 99.9)))
+    dim = np.mean(values < low + DIM * (high - low))
+    if low >= 0 and dim > MOST_DIM and np.median(values) > DECADES * high:
+        return _Colours((max(low, DECADES * high), high), log=True)
+    return _Colours((low, high))
+
+
+def _slice(table: Table, colours: _Colours) -> HeatMap:
     x, y, mean = table.columns.values()
     x_edges, y_edges = _around(x.values), _around(y.values)
     values = np.full((len(y_edges) - 1, len(x_edges) - 1), np.nan)
@@ -113,8 +140,9 @@ def _slice(table: Table, span: tuple[float, float]) -> HeatMap:
         label=table.name.removeprefix(f"{table.stage}_")[:-2].replace("_", " "),
         units=mean.units,
         values=values,
-        log_values=span[0] > 0 and span[1] > WIDE * span[0],
-        limits=span,
+        log_values=colours.log,
+        limits=colours.limits,
+        kinds=colours.kinds,
         title=units.moment(table.step, table.time, table.time_units),
         equal=True,
     )

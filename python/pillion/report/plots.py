@@ -27,15 +27,17 @@ COMPONENTS = {"x", "y", "z", "xx", "yy", "zz", "xy", "xz", "yz"}
 EDGES = {("lo", "hi"), ("low", "high"), ("lower", "upper"), ("left", "right")}
 STATISTIC = re.compile(r"(min|mean|max|standard_deviation|rms|count|not_finite)(?:_(.+))?")
 NAMES = {
-    "g": "g(r)",
-    "n": "coordination number",
-    "msd": "mean squared displacement",
-    "vacf": "velocity autocorrelation",
-    "diffusion": "diffusion coefficient so far",
-    "effective": "effective optical depth",
+    "rdf": {"g": "g(r)", "n": "coordination number"},
+    "msd": {"msd": "mean squared displacement"},
+    "vacf": {"vacf": "velocity autocorrelation", "diffusion": "diffusion coefficient so far"},
+    "lyman_alpha": {"effective": "effective optical depth"},
 }
+HIGHEST = {
+    "coordination number": 20.0
+}  # a coordination number beyond the first shells says nothing
+LONE = 0.9  # share of a histogram in one bin from which on the others need a logarithmic axis
 WIDE = 1e3  # densities that vary by this factor over bins of equal ratio get a logarithmic axis
-LEVELS = {"g": 1.0, "vacf": 0.0}  # what curves of that name tend to
+LEVELS = {"g(r)": 1.0, "velocity autocorrelation": 0.0}  # what curves of that name tend to
 STEPS_SHOWN = 6
 SLICES_SHOWN = 4
 Item = TypeVar("Item")
@@ -68,6 +70,7 @@ class Plot:
     log_y: bool = False
     over_steps: bool = False
     level: float | None = None
+    highest: float | None = None  # of the y axis, if curves go beyond it
     compared: list[tuple[int, Curve]] = field(default_factory=list)
 
 
@@ -167,6 +170,11 @@ def abscissa(table: Table) -> tuple[str, set[str]]:
     return first, {first, *(name for name in table.columns if name.startswith(f"{first}_"))}
 
 
+def called(table: Table, name: str) -> str:
+    """The quantity that a column of that name holds in tables of this stage."""
+    return NAMES.get(table.stage, {}).get(name, name)
+
+
 def subject(table: Table) -> str:
     """The field that a table is about, for tables called STAGE_FIELD."""
     return table.name.removeprefix(f"{table.stage}_").replace("_", " ")
@@ -185,7 +193,8 @@ def _place_and_label(table: Table, column: Column) -> tuple[_Place, str]:
         if words[i] in COMPONENTS
     )
     secondary = component or (_has_reals(table) and column.values.dtype.kind == "i")
-    secondary = secondary or column.name == "error"
+    secondary = secondary or column.name == "error" or table.stage.startswith("write_")
+    secondary = secondary or "_".join(words[1:]) in _without_coefficient(table)
     if match := STATISTIC.fullmatch(column.name):
         what = match[1].replace("_", " ")
         part = (match[2] or "").replace("_", "–")
@@ -193,8 +202,14 @@ def _place_and_label(table: Table, column: Column) -> tuple[_Place, str]:
             secondary = secondary or bin_edges(table) is not None
             return _Place(part or subject(table), column.units, secondary, x), what
         return _Place(what, column.units, secondary or match[1] == "rms", x), part or what
-    label = "–".join(words[1:]) or NAMES.get(words[0], words[0])
+    label = "–".join(words[1:]) or called(table, words[0])
     return _Place(words[0], column.units, secondary, x), label
+
+
+def _without_coefficient(table: Table) -> list[str]:
+    """Species whose curves have a meaningless integral, as the stage says."""
+    said = table.attributes.get("no_diffusion_coefficient")
+    return str(said.value).partition(": ")[2].split(", ") if said else []
 
 
 def _groups(table: Table) -> Iterator[_Group]:
@@ -242,6 +257,22 @@ def _are_wide(curves: Sequence[Curve]) -> bool:
     return values.size > 0 and bool(values.max() > WIDE * values.min())
 
 
+def _is_in_one_bin(curves: Sequence[Curve]) -> bool:
+    """Whether one bin has nearly all of what is in some, so that others could not be seen."""
+    for curve in curves:
+        inside = np.nan_to_num(curve.y * np.diff(curve.x), posinf=0.0, neginf=0.0)
+        total = inside.sum()
+        if total > 0 and (inside > 0).sum() > 1 and inside.max() > LONE * total:
+            return True
+    return False
+
+
+def _highest(name: str, curves: Sequence[Curve]) -> float | None:
+    most = HIGHEST.get(name)
+    tall = most is not None and any((curve.y > most).any() for curve in curves)
+    return most if tall else None
+
+
 def _plot(
     table: Table,
     group: _Group,
@@ -256,7 +287,8 @@ def _plot(
     positive = all((curve.x > 0).all() for curve in curves)
     if edges:
         log_y = _is_log(table, f"{group.place.name}_scale") or (
-            logarithmic and group.place.name == "density" and _are_wide(curves)
+            group.place.name == "density"
+            and (_are_wide(curves) if logarithmic else _is_in_one_bin(curves))
         )
     else:
         log_y = logarithmic and positive and any((curve.y > 0).any() for curve in curves)
@@ -268,7 +300,7 @@ def _plot(
     return Plot(
         x_label=subject(table) if edges else x_name.replace("_", " "),
         x_units=own_units or (table.time_units if x_name == "time" else ""),
-        y_label=NAMES.get(group.place.name, group.place.name),
+        y_label=called(table, group.place.name),
         y_units=group.place.units,
         curves=curves,
         secondary=group.place.secondary,
@@ -276,6 +308,7 @@ def _plot(
         log_x=logarithmic and (edges or positive),
         log_y=log_y,
         over_steps=over_steps,
-        level=None if group.place.secondary else LEVELS.get(group.place.name),
+        level=None if group.place.secondary else LEVELS.get(called(table, group.place.name)),
+        highest=_highest(called(table, group.place.name), curves),
         compared=compared,
     )

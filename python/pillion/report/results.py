@@ -4,9 +4,10 @@ analysis, come its tables as plots with their attributes, its pictures, and the 
 files.
 """
 
+import json
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import count
@@ -18,6 +19,7 @@ from pillion.report.draw import draw_heat_map, draw_plot
 from pillion.report.page import exact, section, table
 from pillion.report.planes import HeatMap
 from pillion.report.plots import Plot, constants_of, is_list, plots_of, spread
+from pillion.step_names import step_pattern
 from pillion.tables import Attribute, Table
 
 KINDS = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".svg": "image/svg+xml"}
@@ -53,10 +55,10 @@ def find_file(path: Path, title: str, stage: str) -> FileProduct:
 
 
 def _of_all_steps(path: Path) -> list[Path]:
-    match = re.fullmatch(r"(.+)\.(\d{9,})(\.\w+)", path.name)
+    match = step_pattern(r"(.+)\.", r"(\.\w+)").fullmatch(path.name)
     if not match:
         return [path]
-    alike = re.compile(re.escape(match[1]) + r"\.(\d{9,})" + re.escape(match[3]))
+    alike = step_pattern(re.escape(match[1]) + r"\.", re.escape(match[3]))
     found = {int(m[1]): p for p in path.parent.iterdir() if (m := alike.fullmatch(p.name))}
     return [found[step] for step in sorted(found) if step <= int(match[2])]
 
@@ -65,11 +67,23 @@ def article(product: FileProduct) -> str:
     last = product.paths[-1]
     many = f" · {len(product.paths)} steps" if len(product.paths) > 1 else ""
     where = escape(f"{last.parent.name}/{last.name}")
-    size = units.size(last.stat().st_size)
+    size = units.size(_bytes_of(last))
     note = f'<p class="note">stage {escape(product.stage)}{many} · {where}, {size}</p>\n'
     head = f"<h3>{escape(product.title)}</h3>{note}"
     shown = _pictures(spread(product.paths, PICTURES_SHOWN)) if product.is_picture else ""
     return f"<article>\n{head}{shown}\n</article>"
+
+
+def _bytes_of(path: Path) -> int:
+    """Bytes of a file and of folders that it lists: FILE.xmf has FILE_hdf5, FILE.idx has FILE."""
+    stem = path.name.split(".")[0]
+    folders = [
+        other
+        for other in path.parent.iterdir()
+        if other.is_dir() and (other.name == stem or other.name.startswith(f"{stem}_"))
+    ]
+    inside = (file for folder in folders for file in folder.rglob("*") if file.is_file())
+    return path.stat().st_size + sum(file.stat().st_size for file in inside)
 
 
 def _pictures(paths: Sequence[Path]) -> str:
@@ -100,18 +114,29 @@ class Series:
 Result = Series | FileProduct
 
 
-def sections(products: Mapping[str, Sequence[Result]]) -> list[str]:
-    """Sections in the order of the analyses."""
+def sections(
+    products: Mapping[str, Sequence[Result]], order: Sequence[str], problems: list[str]
+) -> list[str]:
+    """Sections of analyses in an order, others behind; adds what could not be shown."""
     numbers = count(1)
+    places = {name: place for place, name in enumerate(order)}
+    products = dict(sorted(products.items(), key=lambda item: places.get(item[0], len(places))))
     results = [result for made in products.values() for result in made]
     found = [diffusion_section([made.last for made in results if isinstance(made, Series)])]
     for analysis, made in products.items():
-        parts = [
-            _product(result, numbers) if isinstance(result, Series) else article(result)
-            for result in made
-        ]
+        parts = [_part(result, numbers, problems) for result in made]
         found.append(section(analysis, "\n".join(parts)))
     return found
+
+
+def _part(result: Result, numbers: Iterator[int], problems: list[str]) -> str:
+    """A product. If it cannot be drawn, for any reason, the others are shown all the same."""
+    try:
+        return _product(result, numbers) if isinstance(result, Series) else article(result)
+    except Exception as error:
+        path = result.last.path if isinstance(result, Series) else result.paths[-1]
+        problems.append(f"{path} cannot be shown: {str(error) or type(error).__name__}")
+        return f'<p class="note">{escape(path.name)} cannot be shown; see the warnings.</p>'
 
 
 def diffusion_section(tables: Iterable[Table]) -> str:
@@ -124,7 +149,12 @@ def diffusion_section(tables: Iterable[Table]) -> str:
     if not rows:
         return ""
     heads = ["of", "analysis", "from", "as computed", "in 10<sup>−9</sup> m<sup>2</sup>/s"]
-    return section("Diffusion coefficients", table(heads, rows, "numbers"))
+    if not any(row[-1] for row in rows):  # units without a length and a time in them
+        heads, rows = heads[:-1], [row[:-1] for row in rows]
+    note = (
+        '<p class="note">No error of these is estimated: digits are those of the computation.</p>'
+    )
+    return section("Diffusion coefficients", table(heads, rows, "numbers") + note)
 
 
 def _diffusion_row(made: Table, attribute: Attribute) -> list[str]:
@@ -139,7 +169,7 @@ def _diffusion_row(made: Table, attribute: Attribute) -> list[str]:
     ]
 
 
-def _product(series: Series, numbers: Iterable[int]) -> str:
+def _product(series: Series, numbers: Iterator[int]) -> str:
     last = series.last
     plots = plots_of(series.tables)
     first = [_figure(plot, number) for plot, number in zip(_of(plots, False), numbers)]
@@ -198,7 +228,18 @@ def _origin(series: Series) -> str:
     if last.disabled:
         publications += f", then disabled: {escape(last.disabled)}"
     path = escape(f"{last.path.parent.name}/{last.path.name}")
-    return f'<p class="note">stage {escape(last.stage)} · {when} · {publications} · {path}</p>\n'
+    head = f'<p class="note">stage {escape(last.stage)} · {when} · {publications} · {path}</p>\n'
+    return head + _parameters(last)
+
+
+def _parameters(made: Table) -> str:
+    """The parameters of the stage, with defaults."""
+    shown = [
+        f"{name}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
+        for name, value in made.asked.items()
+        if value not in (None, {}, [])
+    ]
+    return f'<p class="note">with {escape(", ".join(shown))}</p>\n' if shown else ""
 
 
 def _attributes(made: Table) -> str:

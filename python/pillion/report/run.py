@@ -6,6 +6,7 @@ so that nothing on the page is made up.
 """
 
 from dataclasses import dataclass, replace
+from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -54,9 +55,15 @@ class Analysis(AnalysisRecord):
     here: int = 0  # of an analysis that may move: publications in the simulation
     there: int = 0  # and in the sidecars
     moves: int = 0
+    closing: Span = Span(0.0, 0.0)  # as stall, at the end, when the session closes
     waiting: Span = Span(0.0, 0.0)  # in stages, for slower ranks of the simulation
     sidecar_waiting: Span = Span(0.0, 0.0)  # and of the sidecars; neither is computing
     thinned: int = 0  # of an attached job: left out, because its share was used up
+
+    @property
+    def cost(self) -> float:
+        """Seconds of a simulation rank: at work, waiting for slower ranks, and for sidecars."""
+        return self.simulation.mean + self.waiting.mean + self.stall.mean + self.closing.mean
 
 
 @dataclass(frozen=True)
@@ -116,17 +123,33 @@ def read_run(folder: Path) -> Run:
 
 
 def _completed(run: Run) -> Run:
+    unknown = Span(nan, nan)
+
     def counted(analysis: Analysis) -> Analysis:
         if analysis.placement == "simulation" or analysis.attached_job:
             return analysis
         total = analysis.publications + analysis.lost
         found = publications_in(run.folder / analysis.name)
         done = analysis.publications if found is None else min(found, total)
-        return replace(analysis, publications=done, lost=total - done)
+        return replace(
+            analysis,
+            publications=done,
+            lost=total - done,
+            sidecar=unknown,
+            lag=unknown,
+            synchronous=None,
+        )
 
-    warning = state_of_sidecars(run.folder, str(run.facts.get("id", "")))
+    warning, theirs = state_of_sidecars(run.folder, str(run.facts.get("id", "")))
     analyses = [counted(analysis) for analysis in run.analyses]
-    return replace(run, analyses=analyses, warnings=[*run.warnings, warning])
+    known = {product.path for product in run.products}
+    more = [Product(*product) for product in theirs if product[2] not in known]
+    return replace(
+        run,
+        analyses=analyses,
+        products=[*run.products, *more],
+        warnings=[*run.warnings, warning],
+    )
 
 
 def read_attached_jobs(run: Run) -> tuple[list[Run], list[str]]:
@@ -240,6 +263,7 @@ def _analysis(entry: dict[str, Any]) -> Analysis:
         here=int(entry.get("publications_at", {}).get("simulation", 0)),
         there=int(entry.get("publications_at", {}).get("sidecar", 0)),
         moves=len(entry.get("moves", [])),
+        closing=_span(seconds["closing"]),
         waiting=_span(seconds["waiting"]),
         sidecar_waiting=_span(seconds["sidecar_waiting"]),
         thinned=int(entry["thinned"]),

@@ -10,6 +10,7 @@ work.
 
 from collections.abc import Callable, Sequence
 from html import escape
+from math import isnan
 
 from pillion import units
 from pillion.errors import Error
@@ -30,7 +31,7 @@ def summary_section(run: Run) -> str:
         _steps(run),
         (
             "ranks",
-            f"{facts['simulation_ranks']} + {facts['sidecar_ranks']}",
+            " + ".join(str(facts[f"{side}_ranks"]) for side in _sides(run)),
             _kinds_of_ranks(run),
         ),
         (
@@ -52,11 +53,28 @@ def summary_section(run: Run) -> str:
         if origin
         else ""
     )
-    folder = escape(str(run.folder.resolve()))
     return (
-        f'<header>\n<h1>Pillion run report</h1>\n<p class="note">{folder} · Pillion '
-        f'{escape(run.version)}</p>\n</header>\n<div class="cards">\n{shown}\n</div>\n{resumed}'
+        f"<header>\n<h1>{escape(_name(run))}</h1>\n{_provenance(run)}</header>\n"
+        f'<div class="cards">\n{shown}\n</div>\n{resumed}'
     )
+
+
+def _name(run: Run) -> str:
+    name = run.facts.get("name")
+    return f"Pillion run report: {name}" if name else "Pillion run report"
+
+
+def _provenance(run: Run) -> str:
+    """The folder, the host, the version and the command."""
+    places = [str(run.folder.resolve())]
+    if host := run.facts.get("host"):
+        places.append(f"on {host}")
+    if run.version:
+        places.append(f"Pillion {run.version}")
+    lines = [escape(" · ".join(places))]
+    if command := run.facts.get("command"):
+        lines.append(f"<code>{escape(str(command))}</code>")
+    return "".join(f'<p class="note">{line}</p>\n' for line in lines)
 
 
 def _steps(run: Run) -> tuple[str, str, str]:
@@ -70,8 +88,15 @@ def _steps(run: Run) -> tuple[str, str, str]:
     return "steps", units.count(int(facts["steps"])), note
 
 
+def _sides(run: Run) -> list[str]:
+    return ["simulation", "sidecar"] if int(run.facts["sidecar_ranks"]) else ["simulation"]
+
+
 def _kinds_of_ranks(run: Run) -> str:
     facts = run.sidecars
+    if not int(run.facts["sidecar_ranks"]):
+        had = any(analysis.placement != "simulation" for analysis in run.analyses)
+        return f"simulation, {'sidecars unknown' if had else 'without sidecars'}"
     words = ["simulation + sidecar"]
     if facts["job"] == "separate":
         words.append("in a job of their own")
@@ -103,7 +128,7 @@ def _lines(run: Run) -> list[tuple[str, str, Cell]]:
     """Rows of the table: name, what it means, and how to get it."""
     return [
         ("placement", "", _placement),
-        ("stages", "", lambda a: escape(" → ".join(a.stages))),
+        *([("stages", "", _stages)] if any(a.stages for a in run.analyses) else []),
         ("due every", "", _schedule),
         ("publications", "", lambda a: units.count(a.publications)),
         ("skipped", "due, but the sidecars were behind", lambda a: units.count(a.skipped)),
@@ -111,7 +136,8 @@ def _lines(run: Run) -> list[tuple[str, str, Cell]]:
         ("time in the simulation", "mean (max) over its ranks", lambda a: _seconds(a.simulation)),
         *_waiting_lines(run, "waiting", "stages in the simulation, for its slower ranks"),
         ("stall", "the simulation waiting for sidecars", lambda a: _seconds(a.stall)),
-        ("share of run time", "of both together", lambda a: _share(a, run)),
+        *_closing_lines(run),
+        ("share of run time", "of all these together", lambda a: _share(a, run)),
         ("if run synchronously", "estimate, and its share", lambda a: _synchronous(a, run)),
         ("time in the sidecars", "mean (max) over their ranks", lambda a: _seconds(a.sidecar)),
         *_waiting_lines(run, "sidecar_waiting", "stages in the sidecars, for slower ones"),
@@ -139,6 +165,15 @@ def _waiting_lines(run: Run, name: str, who: str) -> list[tuple[str, str, Cell]]
     return [("waiting for others", who, lambda a: _seconds(getattr(a, name)))]
 
 
+def _closing_lines(run: Run) -> list[tuple[str, str, Cell]]:
+    """The wait after the last step, if there was any."""
+    if not any(analysis.closing.max > 0 for analysis in run.analyses):
+        return []
+    return [
+        ("stall at the end", "the same, when the session closed", lambda a: _seconds(a.closing))
+    ]
+
+
 def _number(name: str) -> Cell:
     return lambda analysis: units.count(getattr(analysis, name))
 
@@ -156,21 +191,24 @@ def _placement(analysis: Analysis) -> str:
     return escape(placement + attached_job)
 
 
+def _stages(analysis: Analysis) -> str:
+    return escape(" → ".join(analysis.stages))
+
+
 def _schedule(analysis: Analysis) -> str:
     condition = f", when {analysis.when}" if analysis.when else ""
     return escape(analysis.every + condition)
 
 
 def _seconds(span: Span) -> str:
-    if span.max == 0:
-        return "0"
+    if span.max == 0 or isnan(span.max):
+        return "unknown" if isnan(span.max) else "0"
     exactly = f"mean {span.mean}, max {span.max}"
     return exact(f"{units.seconds(span.mean)} ({units.seconds(span.max)})", exactly, "s")
 
 
 def _share(analysis: Analysis, run: Run) -> str:
-    spent = analysis.simulation.mean + analysis.stall.mean
-    return f"<strong>{units.percent(spent, run.seconds)}</strong>"
+    return f"<strong>{units.percent(analysis.cost, run.seconds)}</strong>"
 
 
 def _synchronous(analysis: Analysis, run: Run) -> str:
@@ -187,10 +225,11 @@ def _bytes(amount: int) -> str:
 def _verdict(run: Run) -> str:
     if not run.analyses or run.seconds <= 0:
         return ""
-    spent = sum(a.simulation.mean + a.stall.mean for a in run.analyses)
+    spent = sum(a.cost for a in run.analyses)
+    closing = sum(a.closing.mean for a in run.analyses)
     text = (
         f"All analyses together took <strong>{units.percent(spent, run.seconds) or '0 %'}</strong> "
-        "of the simulation’s time."
+        f"of the simulation’s time{_closing(closing, run)}.{_set_aside(spent, run)}"
     )
     estimates = [a.synchronous for a in run.analyses if a.synchronous is not None]
     if len(estimates) == len(run.analyses) and any(
@@ -201,6 +240,31 @@ def _verdict(run: Run) -> str:
             f"{units.percent(sum(estimates), run.seconds) or '0 %'}."
         )
     return f"<p>{text}</p>"
+
+
+def _closing(seconds: float, run: Run) -> str:
+    """The wait for sidecars at the end, if it counts."""
+    if seconds < 0.01 * run.seconds:
+        return ""
+    return (
+        f", including {units.seconds(seconds)} ({units.percent(seconds, run.seconds)}) of waiting "
+        "for sidecars at the end"
+    )
+
+
+def _set_aside(spent: float, run: Run) -> str:
+    """The cost of ranks that do nothing but run sidecars."""
+    sidecars, simulation = (int(run.facts[f"{side}_ranks"]) for side in ("sidecar", "simulation"))
+    if sidecars == 0 or simulation == 0:
+        return ""
+    ranks = sidecars + simulation
+    share = (spent * simulation / run.seconds + sidecars) / ranks
+    many = f"{sidecars} of its {ranks} ranks" if sidecars > 1 else f"One of its {ranks} ranks"
+    return (
+        f" {many} {'were' if sidecars > 1 else 'was'} set aside for sidecars; with "
+        f"{'these' if sidecars > 1 else 'this'}, analyses took {units.percent(share, 1.0)} of the "
+        "time of all ranks."
+    )
 
 
 def _memory(run: Run) -> str:
@@ -247,7 +311,8 @@ def timeline_figures(run: Run, prefix: str) -> tuple[str, list[str]]:
     except Error as error:
         return "", [str(error)]
     drawn = strips[:: -(-len(strips) // MOST_STRIPS) or 1]
-    run_window, closer = whole(drawn), close_up(drawn)
+    seconds = run.seconds if run.is_finished and not run.name else 0.0
+    run_window, closer = whole(drawn, seconds), close_up(drawn)
     if run_window is None:
         return "", []
     left_out = ""

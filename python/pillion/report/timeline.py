@@ -13,7 +13,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +64,12 @@ class Window:
     strips: list[Strip]
     begin: float
     end: float
+    simulated: float = 0.0  # seconds of the simulation, which sidecars may outlive; 0 if unknown
+
+    def share(self, strip: Strip) -> float:
+        """The part of its time in which the rank was busy."""
+        is_short = self.simulated > 0 and strip.label.startswith("simulation")
+        return strip.busy / (self.simulated if is_short else self.end - self.begin)
 
     @property
     def crowded(self) -> bool:
@@ -175,10 +181,12 @@ def _span(event: dict[str, Any]) -> Span:
     return Span(kind, begin, begin + length, int(args.get("step", -1)), share)
 
 
-def whole(strips: Sequence[Strip]) -> Window | None:
-    """The run from its start to the last event; None if there is no event."""
+def whole(strips: Sequence[Strip], seconds: float = 0.0) -> Window | None:
+    """The run from its start to its end after `seconds`, or to the last event if that is later;
+    None if there is no event.
+    """
     end = max((span.end for strip in strips for span in strip.spans), default=0.0)
-    return _window(strips, 0.0, end) if end > 0 else None
+    return replace(_window(strips, 0.0, max(end, seconds)), simulated=seconds) if end > 0 else None
 
 
 def close_up(strips: Sequence[Strip]) -> Window | None:

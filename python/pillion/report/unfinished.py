@@ -6,15 +6,15 @@ hold the configuration and their titles. Other numbers, such as costs of other r
 such a report.
 """
 
-import re
 from datetime import UTC, datetime
 from pathlib import Path
 
 from pillion.errors import Error
 from pillion.liveness import settled, state_of, time_of
 from pillion.progress import Parts, Progress, State
+from pillion.report.completion import products_of
 from pillion.report.run import Analysis, Product, Run, Span, read_run
-from pillion.run_files import Owner, entry_of_head
+from pillion.run_files import Owner
 from pillion.tables import Table, read_table
 from pillion.watch.model import Row, View, make_view
 
@@ -68,7 +68,9 @@ def _utc(seconds: float) -> str:
 
 
 def _build(folder: Path, parts: Parts, head: Progress, view: View) -> Run:
-    products = [product for row in view.rows for product in _products(folder, row)]
+    products = [
+        Product(*made) for row in view.rows for made in products_of(folder, row.name, row.products)
+    ]
     why = WHY[view.state].format(failure=view.failure or "for no known reason")
     memory = head.memory
     table = _first_table(folder, products)
@@ -137,21 +139,6 @@ def _analysis(row: Row) -> Analysis:
         lag=Span(row.mean_lag or 0.0, row.mean_lag or 0.0),
         attached_job=row.attached_job,
     )
-
-
-def _products(folder: Path, row: Row) -> list[Product]:
-    """Tables have a title; other products go by their names."""
-    found = []
-    for path in row.products:
-        stage, title = "", re.sub(r"\.\d{9,}", "", Path(path).stem)
-        if path.endswith(".csv"):
-            try:
-                stage = (entry_of_head(folder / path, "stage") or "").strip('"')
-                title = (entry_of_head(folder / path, "title") or title).strip('"')
-            except Error:
-                continue  # the page need not name what was not written yet
-        found.append(Product(row.name, stage, path, title))
-    return found
 
 
 def _first_table(folder: Path, products: list[Product]) -> Table | None:

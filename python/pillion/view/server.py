@@ -199,6 +199,13 @@ def view(path: Path, port: int = 0, browser: bool = True) -> None:
 
     Raises Error if the dataset cannot be read or the port is taken.
     """
+    if path.is_dir():
+        found = sorted(str(file) for file in path.rglob("*.idx"))
+        what = f"; in it is {', '.join(found)}" if found else ", and there is none in it"
+        raise Error(
+            f"{path} is a folder, and `pillion view` shows a dataset, a file NAME.idx{what}; "
+            f"`pillion report {path}` makes a page of all results of a run"
+        )
     with Server(Dataset(path), port) as server, TemporaryDirectory() as folder:
         print(server.url, flush=True)
         # A shell may have started this in the background, with interrupts turned off.

@@ -2,6 +2,7 @@
 // What is looked at, and what follows from that.
 
 const axisNames = ["x", "y", "z"];
+const decades = 1e-4; // of the highest value: a logarithmic scale begins there, as in the report
 const wide = 100; // a field that spans more than this factor is shown on a logarithmic scale
 
 let dataset = null; // as the server describes it
@@ -35,7 +36,8 @@ function limitsNow() {
   const found = seen.get(seenName());
   if (!state.auto) return [state.low, state.high];
   if (!found || !(found.low <= found.high)) return [0, 1];
-  if (isLog() && found.positive <= found.high) return [found.positive, found.high];
+  if (isLog() && found.positive <= found.high)
+    return [Math.max(found.positive, found.high * decades), found.high];
   const most = Math.max(Math.abs(found.low), Math.abs(found.high));
   return state.map === diverging && found.low < 0 ? [-most, most] : [found.low, found.high];
 }

@@ -29,6 +29,8 @@ def duration(value: float) -> str:
 def _status(row: Row) -> Text:
     if row.disabled:
         return Text("disabled", "bold red")
+    if row.has_left:
+        return Text("left", "bright_black")
     if row.busy is not None:
         return Text(f"busy {duration(row.busy)}" if row.busy >= 2 else "busy", "green")
     return Text("waits" if row.publications == 0 else "idle", "bright_black")

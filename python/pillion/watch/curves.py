@@ -3,7 +3,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import isfinite, log10, nan
 from pathlib import Path
 from time import monotonic
 
@@ -39,6 +39,13 @@ class Curve:
     values: tuple[float, ...]
     x: str
     step: int
+    log: bool = False  # heights are those of the logarithms
+
+    @property
+    def heights(self) -> tuple[float, ...]:
+        if not self.log:
+            return self.values
+        return tuple(log10(v) if v > 0 and isfinite(v) else nan for v in self.values)
 
     def value_text(self) -> str:
         """The last value of a course, or how high a profile is."""
@@ -151,7 +158,14 @@ def _curve(table: Table, column: str) -> Curve:
         values=tuple(float(v) for v in table[column]),
         x=next(iter(table.columns)),
         step=table.step,
+        log=_is_log(table, column),
     )
+
+
+def _is_log(table: Table, column: str) -> bool:
+    """Spectra and their like, as the report draws them: with bins of equal ratios, above 0."""
+    scale = table.attributes.get("scale")
+    return scale is not None and scale.value == "log" and bool((table[column] >= 0).all())
 
 
 def resampled(values: Sequence[float], width: int) -> list[float]:

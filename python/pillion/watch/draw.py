@@ -35,7 +35,7 @@ ACCENT = "bright_blue"
 
 def _title(shown: Curve, width: int, colour: str) -> Text:
     name = Text.assemble((shown.label, "bold"), (f"  {shown.column}", colour))
-    name.append(f"  over {shown.x}", "bright_black")
+    name.append(f"  over {shown.x}{', logarithmic' if shown.log else ''}", "bright_black")
     value = Text(shown.value_text(), "bold")
     name.truncate(max(1, width - len(value) - 2), overflow="ellipsis")
     return name.append(" " * (width - len(name) - len(value))).append_text(value)
@@ -46,7 +46,7 @@ def _pane(shown: Curve | str, width: int, height: int, colour: str) -> Renderabl
         text = Text(shown, "yellow", no_wrap=True, overflow="ellipsis")
         return Group(text, *[Text("")] * height)
     title = _title(shown, width, colour)
-    return Group(title, *(Text(line, colour) for line in sparkline(shown.values, width, height)))
+    return Group(title, *(Text(line, colour) for line in sparkline(shown.heights, width, height)))
 
 
 def curve_panes(shown: Sequence[Curve | str], width: int, rows: int, turn: int) -> Panel | None:

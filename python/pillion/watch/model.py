@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from pillion.progress import AnalysisProgress, Memory, Parts, Progress, State
+from pillion.run_files import failure_of
 
 SILENT_AFTER = 10.0  # seconds without news that are worth a word
 
@@ -34,6 +35,7 @@ class Row:
     sidecar: float
     bytes_moved: int
     disabled: str | None
+    has_left: bool  # its attached job did, which is no failure
     busy: float | None  # seconds that the work at hand has taken so far
     products: tuple[str, ...]
 
@@ -180,6 +182,7 @@ def _row(
     worked = theirs or here
     assert published is not None and worked is not None
     has_lag = theirs is not None and theirs.publications > 0
+    ended = (theirs.disabled if theirs else None) or published.disabled
     # Before sidecars have reported, nothing that was published has been analysed.
     unreported = theirs is None and published.placement != "simulation"
     return Row(
@@ -199,7 +202,8 @@ def _row(
         simulation=here.simulation if here else 0.0,
         sidecar=theirs.sidecar if theirs else 0.0,
         bytes_moved=published.bytes_moved,
-        disabled=(theirs.disabled if theirs else None) or published.disabled,
+        disabled=failure_of(ended),
+        has_left=ended is not None and failure_of(ended) is None,
         busy=busy,
         products=worked.products or published.products,
     )

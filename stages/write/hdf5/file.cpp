@@ -54,8 +54,7 @@ Hdf5File::Hdf5File(const std::filesystem::path& path, const write::WrittenFields
       hdf5::check(H5Sselect_hyperslab(here, H5S_SELECT_SET, first.data(), nullptr,
                                       extents(part.cells, f).data(), nullptr),
                   "show " + parts[p]);
-      hdf5::check(H5Pset_virtual(how, here, parts[p].c_str(), fields.names[f].c_str(), there),
-                  "show " + parts[p]);
+      hdf5::add_source(how, here, parts[p], fields.names[f], there);
     }
     datasets_.push_back(make(f, how));
   }

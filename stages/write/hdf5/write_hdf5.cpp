@@ -44,6 +44,7 @@ class WriteHdf5 final : public stage::Stage {
     read_position(setup["position"]);
     check_names(setup["fields"]);
     setup.product(name_ + "_hdf5");
+    setup.survives_failures();
     input_ = setup.input(is_mesh() ? stage::Input::powers_of_two(fields_.names, bits_)
                                    : stage::Input::as_shared(fields_.names));
     setup.memory(is_mesh() ? 0.2 : 1.1);  // chunks being written; items in their order

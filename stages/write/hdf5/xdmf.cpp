@@ -4,21 +4,10 @@
 
 #include <cstdio>
 
+#include "../../common/names.hpp"
+
 namespace pillion::stages::write_hdf5 {
 namespace {
-
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      case '\n': out += "&#10;"; break;
-      default: out += c;
-    }
-  return out;
-}
 
 std::string real(double value) {
   char text[32];
@@ -83,8 +72,8 @@ std::string Xdmf::item(const write::StoredStep& step, size_t field) const {
   if (is.components > 1) dimensions += " " + std::to_string(is.components);
   return "<DataItem Dimensions=\"" + dimensions + "\" NumberType=\"" + number_type(is.type) +
          "\" Precision=\"" + std::to_string(stage::size_of_element(is.type)) +
-         "\" Format=\"HDF\">" + escaped(path_of(name, step.step) + ":/" + fields.names[field]) +
-         "</DataItem>";
+         "\" Format=\"HDF\">" +
+         escaped_for_xml(path_of(name, step.step) + ":/" + fields.names[field]) + "</DataItem>";
 }
 
 /// Of a rectilinear mesh, whose faces are in the step's file.
@@ -100,7 +89,7 @@ std::string Xdmf::rectilinear(const write::StoredStep& step) const {
     out += "<DataItem Dimensions=\"" +
            std::to_string(nodes[static_cast<size_t>(mesh.axes - 1 - a)]) +
            "\" NumberType=\"Float\" Precision=\"8\" Format=\"HDF\">" +
-           escaped(path_of(name, step.step) + ":/" + "xyz"[a] + "_faces") + "</DataItem>";
+           escaped_for_xml(path_of(name, step.step) + ":/" + "xyz"[a] + "_faces") + "</DataItem>";
   return out + "</Geometry>\n";
 }
 
@@ -133,14 +122,14 @@ std::string Xdmf::points(const write::StoredStep& step) const {
 
 std::string Xdmf::grid(const write::StoredStep& step) const {
   const bool is_points = !position.empty();
-  std::string out = "      <Grid Name=\"" + escaped(name) +
+  std::string out = "      <Grid Name=\"" + escaped_for_xml(name) +
                     "\" GridType=\"Uniform\">\n        <Time Value=\"" + real(step.time) +
                     "\"/>\n        " + (is_points ? points(step) : image(step));
   for (size_t f = 0; f < fields.names.size(); ++f)
     if (fields.names[f] != position)
-      out += "        <Attribute Name=\"" + escaped(fields.names[f]) + "\" AttributeType=\"" +
-             kind_of(fields.fields[f].components) + "\" Center=\"" + (is_points ? "Node" : "Cell") +
-             "\">" + item(step, f) + "</Attribute>\n";
+      out += "        <Attribute Name=\"" + escaped_for_xml(fields.names[f]) +
+             "\" AttributeType=\"" + kind_of(fields.fields[f].components) + "\" Center=\"" +
+             (is_points ? "Node" : "Cell") + "\">" + item(step, f) + "</Attribute>\n";
   return out + "      </Grid>\n";
 }
 
@@ -149,7 +138,7 @@ std::string Xdmf::text(const std::vector<write::StoredStep>& steps) const {
   std::string out =
       "<?xml version=\"1.0\"?>\n<Xdmf Version=\"2.0\">\n  <Domain>\n    <Information "
       "Name=\"origin\" Value=\"" +
-      escaped(origin) + "\"/>\n    <Grid Name=\"" + escaped(name) +
+      escaped_for_xml(origin) + "\"/>\n    <Grid Name=\"" + escaped_for_xml(name) +
       "\" GridType=\"Collection\" CollectionType=\"Temporal\">\n";
   for (const auto& step : steps)
     if (step.count > 0) out += grid(step);

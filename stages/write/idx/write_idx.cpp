@@ -169,6 +169,7 @@ WriteIdx::WriteIdx(stage::Setup& setup)
   // for them, and at a writer those of two rounds.
   setup.memory(options_.direct ? 0.5 : 2, int64_t{4} << 20);
   setup.product(name_ + ".idx");
+  setup.survives_failures();
 }
 
 void WriteIdx::read_numbers(const stage::Setup& setup) {

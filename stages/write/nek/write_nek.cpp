@@ -106,6 +106,7 @@ class WriteNek final : public stage::Stage {
   write::CostTable costs_;
   bool has_begun_ = false;
   std::array<int64_t, 2> digest_{-1, -1};  ///< of the coordinates in the last file that has them
+  std::array<int64_t, 2> next_digest_{-1, -1};  ///< of those of this step
 };
 
 WriteNek::WriteNek(stage::Setup& setup)
@@ -145,6 +146,7 @@ WriteNek::WriteNek(stage::Setup& setup)
   setup.memory(2);  // one part of a file, packed, and elements in their order
   setup.product(name_ + ".nek5000");
   setup.product(name_ + "_nek");
+  setup.survives_failures();
 }
 
 int32_t WriteNek::input_of(const std::string& name) {
@@ -261,7 +263,8 @@ bool WriteNek::are_coordinates_due(const stage::Step& step, const std::vector<El
     digest[1] += static_cast<int64_t>(own & 0xffffffffU);
   }
   step.sum(std::span<int64_t>(digest));
-  return std::exchange(digest_, digest) != digest;
+  next_digest_ = digest;
+  return digest_ != digest;
 }
 
 void WriteNek::run(stage::Step& step) {
@@ -303,6 +306,7 @@ void WriteNek::run(stage::Step& step) {
   step.agree();
   if (file) file->finish(durable_);
   step.agree();
+  digest_ = next_digest_;
   steps_.add(step, {step.index(), step.time(), step.coarsening(fields_.mesh().mesh), total});
   write_list(step);
   costs_.add(step, watch.seconds(), bytes);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "../../common/names.hpp"
 #include "../../common/options.hpp"
 
 namespace pillion::stages::write_openpmd {
@@ -40,7 +41,7 @@ std::string record_name(const stage::Setup& setup, const std::string& field,
   if (!is_word(name))
     (given ? given : place)
         .fail("openPMD allows letters, digits and underscores in names, and '" + name +
-              "' has others; use `records: {\"" + field + "\": NAME}`");
+              "' has others; use `records: {" + in_quotes(field) + ": NAME}`");
   return name;
 }
 

@@ -91,6 +91,7 @@ WriteOpenPmd::WriteOpenPmd(stage::Setup& setup)
   setup.memory(most);
   setup.product(name_ + ".pmd");
   setup.product(folder());
+  setup.survives_failures();
 }
 
 std::string WriteOpenPmd::file_name(int64_t step) const {

@@ -16,6 +16,7 @@
 
 #include "../../common/files.hpp"
 #include "../../common/messages.hpp"
+#include "../../common/names.hpp"
 #include "../../common/options.hpp"
 #include "../cost_table.hpp"
 #include "../fields.hpp"
@@ -170,6 +171,7 @@ WritePlotfile::WritePlotfile(stage::Setup& setup)
   setup.memory(values * (is_wide_ ? sizeof(double) : sizeof(float)) / bytes);
   setup.product(name_ + ".visit");
   setup.product(folder());
+  setup.survives_failures();
 }
 
 std::string WritePlotfile::plotfile(int64_t step) {
@@ -313,13 +315,13 @@ void WritePlotfile::write_headers(const stage::Step& step, const Contents& conte
   put("Header", header_text(geometry, contents));
   put("job_info", job_text(geometry));
   std::string origin = step.origin(name_, "Plotfile of a step");
-  origin += "mesh: \"" + std::string(mesh.name) +
-            "\"\ncoarsening: " + std::to_string(mesh.coarsening) + "\nfields:\n";
+  origin += "mesh: " + in_quotes(mesh.name) + "\ncoarsening: " + std::to_string(mesh.coarsening) +
+            "\nfields:\n";
   for (size_t f = 0; f < fields_.names.size(); ++f)
-    origin += "  - {name: \"" + fields_.names[f] +
-              "\", components: " + std::to_string(fields_.fields[f].components) +
+    origin += "  - {name: " + in_quotes(fields_.names[f]) +
+              ", components: " + std::to_string(fields_.fields[f].components) +
               ", type: " + (fields_.fields[f].type == PILLION_FLOAT64 ? "float64" : "float32") +
-              ", units: \"" + fields_.fields[f].units + "\"}\n";
+              ", units: " + in_quotes(fields_.fields[f].units) + "}\n";
   put("pillion.yaml", origin);
   if (durable_) files.sync();
 }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <string_view>
 
+#include "../../common/names.hpp"
 #include "../fields.hpp"
 #include "index.hpp"
 
@@ -121,11 +122,11 @@ std::string GeometryFiles::write(const std::vector<Column>& columns) {
     file_.emplace(whole_path_);
     open_.emplace();
   }
-  std::string entry = "{file: " + path_;
+  std::string entry = "{file: " + in_quotes(path_);
   for (const auto& column : columns) {
     open_->write(file_->aside(), column.bytes, bytes_);
-    entry += ", " + column.name + ": {type: \"" + type_name(column.type) +
-             "\", shape: " + list(column.shape.data(), static_cast<int64_t>(column.shape.size())) +
+    entry += ", " + column.name + ": {type: " + in_quotes(type_name(column.type)) +
+             ", shape: " + list(column.shape.data(), static_cast<int64_t>(column.shape.size())) +
              ", offset: " + std::to_string(bytes_) + "}";
     bytes_ += static_cast<int64_t>(column.bytes.size());
   }

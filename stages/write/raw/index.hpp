@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <string>
 
+#include "../../common/names.hpp"
+
 namespace pillion::stages::write_raw {
 
 /// In NumPy's notation.
@@ -87,10 +89,8 @@ inline std::string ratios_of(const pillion_mesh& mesh) {
 
 /// What a mesh is, of any kind, as an entry of the index.
 inline std::string text_of(const pillion_mesh& mesh, const pillion_field_description& field) {
-  std::string text = "{name: \"" + std::string(field.mesh) + "\"";
-  const auto coordinates = [&] {
-    return ", coordinates: \"" + std::string(field.coordinates) + "\"";
-  };
+  std::string text = "{name: " + in_quotes(field.mesh);
+  const auto coordinates = [&] { return ", coordinates: " + in_quotes(field.coordinates); };
   switch (field.mesh_kind) {
     case PILLION_UNIFORM:
       text += ", cells: " + list(field.cells, field.axes) +
@@ -105,9 +105,9 @@ inline std::string text_of(const pillion_mesh& mesh, const pillion_field_descrip
       break;
     case PILLION_UNSTRUCTURED:
       text += ", kind: unstructured, dimensions: " + std::to_string(mesh.axes);
-      if (mesh.of != nullptr) text += ", of: \"" + std::string(mesh.of) + "\"";
+      if (mesh.of != nullptr) text += ", of: " + in_quotes(mesh.of);
       for (int32_t p = 0; p < mesh.patch_count; ++p)
-        text += std::string(p > 0 ? ", " : ", patches: [") + "\"" + mesh.patches[p] + "\"" +
+        text += (p > 0 ? ", " : ", patches: [") + in_quotes(mesh.patches[p]) +
                 (p + 1 == mesh.patch_count ? "]" : "");
       break;
     case PILLION_SPECTRAL:
@@ -119,7 +119,7 @@ inline std::string text_of(const pillion_mesh& mesh, const pillion_field_descrip
   text += metric_of(mesh) + ratios_of(mesh);
   if (field.is_partial != 0) text += ", covered: partial";
   for (const auto& [key, name] : {std::pair{"mask", field.mask}, std::pair{"weight", field.weight}})
-    if (name != nullptr && *name != '\0') text += std::string(", ") + key + ": \"" + name + "\"";
+    if (name != nullptr && *name != '\0') text += std::string(", ") + key + ": " + in_quotes(name);
   return text + "}";
 }
 

@@ -8,6 +8,7 @@
 
 #include "../../common/files.hpp"
 #include "../../common/messages.hpp"
+#include "../../common/names.hpp"
 #include "../../common/options.hpp"
 #include "../cost_table.hpp"
 #include "../fields.hpp"
@@ -86,6 +87,7 @@ WriteRaw::WriteRaw(stage::Setup& setup)
   input_ = setup.input(stage::Input::as_shared(fields_.names).with_levels().with_points());
   setup.memory(1);  // a packed copy
   setup.product(name_ + ".raw.yaml");
+  setup.survives_failures();
 }
 
 std::string WriteRaw::path_of(int64_t step, const std::string& end) const {
@@ -137,7 +139,7 @@ std::string WriteRaw::write_blocks(const stage::Step& step, const std::string& p
   std::string lines;
   for (int32_t b = 0; b < step.block_count(input_); ++b) {
     const auto block = step.block(input_, b);
-    lines += "  - {file: " + path + place_of(step, block) + ", offsets: [";
+    lines += "  - {file: " + in_quotes(path) + place_of(step, block) + ", offsets: [";
     for (int32_t f = 0; f < block.array_count(); ++f) {
       const auto& array = block[f];
       const auto extent = extent_of(block, static_cast<size_t>(f));
@@ -214,15 +216,15 @@ void WriteRaw::write_index(const stage::Step& step) const {
               : "components, then the first axis, fastest";
   text += "\"\nfields:\n";
   for (size_t f = 0; f < fields_.names.size(); ++f)
-    text += "  - {name: \"" + fields_.names[f] + "\", type: \"" +
-            type_name(fields_.fields[f].type) +
-            "\", components: " + std::to_string(fields_.fields[f].components) + ", units: \"" +
-            fields_.fields[f].units + "\"" + centering(fields_.fields[f]) + "}\n";
+    text += "  - {name: " + in_quotes(fields_.names[f]) +
+            ", type: " + in_quotes(type_name(fields_.fields[f].type)) +
+            ", components: " + std::to_string(fields_.fields[f].components) +
+            ", units: " + in_quotes(fields_.fields[f].units) + centering(fields_.fields[f]) + "}\n";
   text += "steps:\n";
   for (const auto& of : steps_.steps())
     text += "  - {step: " + std::to_string(of.step) + ", time: " + real(of.time) +
             ", coarsening: " + std::to_string(of.coarsening) +
-            ", index: " + path_of(of.step, ".yaml") + "}\n";
+            ", index: " + in_quotes(path_of(of.step, ".yaml")) + "}\n";
   step.write_text(name_ + ".raw.yaml", "Values of " + name_ + " by rank", "", text, durable_);
 }
 

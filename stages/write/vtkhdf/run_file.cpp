@@ -209,9 +209,7 @@ class RunFile {
       hdf5::check(
           H5Sselect_hyperslab(whole, H5S_SELECT_SET, start.data(), nullptr, size.data(), nullptr),
           "choose rows");
-      hdf5::check(H5Pset_virtual(how, whole, steps_[s].name.c_str(), path.c_str(),
-                                 hdf5::space(as_sizes(at->second.extents))),
-                  "refer to " + steps_[s].name);
+      hdf5::add_source(how, whole, steps_[s].name, path, hdf5::space(as_sizes(at->second.extents)));
     }
     const hdf5::Handle made(H5Dcreate2(file_, path.c_str(), hdf5::type_of(of.element),
                                        hdf5::space(as_sizes(extents)), links(), how, H5P_DEFAULT),

@@ -8,6 +8,7 @@
 
 #include "../../common/elements.hpp"
 #include "../../common/hdf5.hpp"
+#include "../../common/names.hpp"
 #include "../../common/options.hpp"
 #include "../cost_table.hpp"
 #include "../fields.hpp"
@@ -99,6 +100,7 @@ WriteVtkhdf::WriteVtkhdf(stage::Setup& setup)
   if (!is_for_old_readers()) setup.product(name_ + ".vtkhdf");
   setup.product(name_ + suffix_ + ".series");
   setup.product(name_ + "_vtkhdf");
+  setup.survives_failures();
   wanted_.input = setup.input(input_of());
   setup.memory(memory());
 }
@@ -265,8 +267,8 @@ void WriteVtkhdf::write_series(const stage::Step& step) const {
   for (const auto& of : steps_.steps()) {
     char time[32];
     std::snprintf(time, sizeof time, "%.17g", of.time);
-    text += std::string(between) + "    {\"name\": \"" + path_of(of.step) +
-            "\", \"time\": " + time + "}";
+    text += std::string(between) + "    {\"name\": " + in_quotes(path_of(of.step)) +
+            ", \"time\": " + time + "}";
     between = ",\n";
   }
   text += "\n  ]\n}\n";

@@ -128,3 +128,11 @@ TEST_CASE("a reader refuses what nobody asked for") {
         "f:1: unknown key 'evry' in analysis 'x'; did you mean 'every'?");
   CHECK(error_of([&] { (void)reader.require("when"); }) == "f:1: analysis 'x' lacks 'when'");
 }
+
+TEST_CASE("a value is written as JSON that reads back") {
+  const auto value = parse_yaml(
+      "{a: 1, b: 1e-5, c: true, d: [x, 'say \"y\"', ~], 'e f': {}, g: '1 MiB', h: nan}", "f", {});
+  CHECK(to_json(value) ==
+        R"({"a": 1, "b": 1e-5, "c": true, "d": ["x", "say \"y\"", null], "e f": {}, )"
+        R"("g": "1 MiB", "h": "nan"})");
+}

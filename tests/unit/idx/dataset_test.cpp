@@ -55,6 +55,19 @@ TEST_CASE("what is written is read") {
   CHECK(after.times == before.times);
 }
 
+TEST_CASE("names of fields may have signs that the text gives a meaning") {
+  for (const std::string name :
+       {"mole fraction", "#a", "a+b", "Y(H2)", "a%20b", "%", "a%zz", "ρ", "say \"x\"", "f", "\t"}) {
+    Dataset dataset = sample();
+    dataset.fields[0].name = name;
+    const auto read = Dataset::parse(dataset.text(), "x.idx");
+    CHECK(read.fields == dataset.fields);
+  }
+  Dataset dataset = sample();
+  dataset.fields[0].name = "mole fraction";
+  CHECK(dataset.text().find("mole%20fraction ") != std::string::npos);
+}
+
 TEST_CASE("texts of other writers are read") {
   const auto read = Dataset::parse(
       "# made elsewhere\r\n(version)\r\n6.1\r\n(box)\r\n0 7 0 7\r\n(fields)\r\nDATA 3*float32 "

@@ -90,6 +90,8 @@ TEST_CASE("masks that are made") {
   CHECK(Bitmask::alternating({8, 8, 1}).text() == "V010101");
   CHECK(Bitmask::alternating({22, 36, 22}).text() == "V0120120120120121");
   CHECK(Bitmask::of_boxes({240, 480, 480}, {6, 6, 6}).text() == "V01201212012012012012012012");
+  CHECK(Bitmask::alternating({1, 1, 1}).text() == "V0");  // readers want a bit for one sample
+  CHECK(Bitmask::of_boxes({1, 1, 1}, {0, 0, 0}).text() == "V0");
   CHECK_THROWS_AS(Bitmask("012"), Error);
   CHECK_THROWS_AS(Bitmask("V013"), Error);
 }

@@ -9,6 +9,7 @@
 #include <pillion/error.hpp>
 #include <pillion/idx/blocks.hpp>
 #include <pillion/idx/zfp.hpp>
+#include <random>
 
 using namespace pillion;
 using namespace pillion::idx;
@@ -108,6 +109,56 @@ TEST_CASE("what must not be lost is no stream") {
   CHECK(packed({0, 1.0}, values).empty());
   CHECK(packed({20, 0}, values).empty());
   CHECK(!packed({}, values).empty());
+}
+
+namespace {
+
+/// The largest error of a block of noise of some scale, in units of the tolerance; 0 if the block
+/// is stored as it is.
+template <class Real>
+double error_at(double scale, double tolerance, std::mt19937& random) {
+  const auto dataset = sample({0, tolerance}, sizeof(Real) == 4 ? Type::float32 : Type::float64);
+  std::normal_distribution<double> normal;
+  std::vector<Real> values(count), back(count);
+  for (auto& value : values) value = static_cast<Real>(scale * normal(random));
+  const auto stream = zfp_encoded(dataset, dataset.fields[0], 1, std::as_bytes(std::span(values)));
+  if (stream.empty()) return 0;
+  zfp_decode(dataset, dataset.fields[0], 1, stream, std::as_writable_bytes(std::span(back)));
+  double off = 0;
+  for (size_t i = 0; i < count; ++i)
+    off = std::max(off, std::abs(static_cast<double>(back[i]) - static_cast<double>(values[i])));
+  return off / tolerance;
+}
+
+/// Over all scales that the type has, and tolerances of less than the rounding of values up to all
+/// of them.
+template <class Real>
+void check_scales() {
+  std::mt19937 random(5);
+  using Limits = std::numeric_limits<Real>;
+  int within = 0, all = 0;
+  for (int scale = Limits::min_exponent; scale < Limits::max_exponent - 4; scale += 3)
+    for (int bits = 0; bits <= Limits::digits + 2; bits += 5) {
+      const double size = std::ldexp(1.0, scale), tolerance = std::ldexp(size, -bits);
+      if (tolerance == 0) continue;
+      within += error_at<Real>(size, tolerance, random) <= 1 ? 1 : 0;
+      ++all;
+    }
+  CHECK(within == all);
+}
+
+}  // namespace
+
+TEST_CASE("a tolerance holds at every scale of values") {
+  if (!has_zfp()) return;
+  check_scales<float>();
+  check_scales<double>();
+  // Bits of precision are lost as well where values are nearly below what a type holds.
+  const auto dataset = sample({20, 0});
+  std::vector<double> values(count, 1e-300);
+  CHECK(zfp_encoded(dataset, dataset.fields[0], 1, bytes_of(values)).empty());
+  for (auto& value : values) value = 1e-200;
+  CHECK(!zfp_encoded(dataset, dataset.fields[0], 1, bytes_of(values)).empty());
 }
 
 TEST_CASE("what zfp has no streams of") {

@@ -15,6 +15,8 @@ Catalogue catalogue() {
       "fields:\n  density: {mesh: grid, type: float64}\n"
       "  fine: {mesh: refined, type: float64}\n"
       "  velocity: {mesh: grid, type: float32, components: 3}\n"
+      "  mole fraction: {mesh: grid, type: float64}\n  it's: {mesh: grid, type: float64}\n"
+      "  ρ: {mesh: grid, type: float64}\n  Δ_2: {mesh: grid, type: float64}\n"
       "scalars: [a, dt]\n",
       "c", {});
   Catalogue out;
@@ -60,10 +62,16 @@ TEST_CASE("precedence and associativity are those of arithmetic") {
 }
 
 TEST_CASE("step, time and statistics") {
-  const Moments moments{.count = 4, .sum = 8, .sum_of_squares = 64, .minimum = -1, .maximum = 7};
+  const Moments moments{.count = 4,
+                        .sum = 5,
+                        .weight = 2,
+                        .weighted_sum = 4,
+                        .weighted_squares = 32,
+                        .minimum = -1,
+                        .maximum = 7};
   CHECK(holds("step >= 10 and time < 0.5", {}, 10, 0.4));
   CHECK(holds("max(density) == 7 and min(density) == -1", {moments}));
-  CHECK(holds("mean(density) == 2 and rms(density) == 4 and sum(density) == 8", {moments}));
+  CHECK(holds("mean(density) == 2 and rms(density) == 4 and sum(density) == 5", {moments}));
   CHECK(holds("count(density) == 4", {moments}));
   CHECK(expression("max(density) > min(density)").quantities().size() == 1);
   const auto mixed = expression("max(velocity[2]) > 1 or max(norm(velocity)) > 2");
@@ -75,6 +83,8 @@ TEST_CASE("step, time and statistics") {
 TEST_CASE("a comparison with what is not a number is false") {
   const Moments none;
   CHECK_FALSE(holds("mean(density) > 0", {none}));
+  CHECK_FALSE(holds("min(density) > 0 or min(density) <= 0", {none}));
+  CHECK_FALSE(holds("max(density) > 0 or max(density) <= 0", {none}));
   CHECK_FALSE(holds("0 / 0"));
 }
 
@@ -90,6 +100,25 @@ TEST_CASE("what cannot be read is refused with a reason") {
   CHECK(error_of("1 +") == "it ends too early");
   CHECK(error_of("(1 > 2") == "expected ')' at the end");
   CHECK(error_of("1 > 2 3") == "'3' is left over");
+  CHECK(error_of("step = 3") == "'= 3' is left over; '==' compares");
+  CHECK(error_of("1 < step < 3") == "'< 3' is left over; join two comparisons with 'and'");
+  CHECK(error_of("step ≥ 3") == "'≥ 3' is left over; write '>='");
+  CHECK(error_of("max() > 1").starts_with("expected a field before ') > 1'"));
+  CHECK(error_of("max('density) > 1") == "the quote ' has no end");
+}
+
+TEST_CASE("names of fields may have quotes, or letters of any script") {
+  const Moments moments{.count = 4, .sum = 8, .minimum = -1, .maximum = 7};
+  CHECK(holds("max('mole fraction') == 7", {moments}));
+  CHECK(holds("max(\"it's\") == 7 and max(norm('mole fraction')) == 7", {moments, moments}));
+  CHECK(holds("max(ρ) == 7 and max(Δ_2) == 7", {moments, moments}));
+}
+
+TEST_CASE("what compares nothing is no condition") {
+  for (const char* text : {"max(density) > 1", "a", "not dt", "a and step > 3", "(1 > 2) or a"})
+    CHECK_MESSAGE(expression(text).compares(), text);
+  for (const char* text : {"max(density)", "5", "1 / 0", "step", "-a", "step > 3 and 1", "not 1"})
+    CHECK_MESSAGE(!expression(text).compares(), text);
 }
 
 TEST_CASE("a condition that is too deep or too long is refused with the position") {

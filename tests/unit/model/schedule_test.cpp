@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <limits>
 #include <vector>
 
 using namespace pillion;
@@ -70,4 +71,46 @@ TEST_CASE("sums of small steps are due as often as exact multiples") {
     reached = advance(s, reached, time);
   }
   CHECK(due == 1001);
+}
+
+namespace {
+
+/// How often a schedule is due at these times, which idle() must not hide.
+int times_due(const Schedule& s, const std::vector<double>& times) {
+  Reached reached;
+  int due = 0;
+  for (size_t n = 0; n < times.size(); ++n) {
+    const auto step = static_cast<int64_t>(n);
+    const auto next = horizon(s, reached, step - 1);
+    const bool now = is_due(s, reached, step, times[n]);
+    if (now) CHECK(times[n] >= next.time);
+    due += now ? 1 : 0;
+    reached = advance(s, reached, times[n]);
+  }
+  return due;
+}
+
+}  // namespace
+
+TEST_CASE("multiples in single precision are multiples") {
+  const auto s = schedule("0.1 time");
+  std::vector<double> products, doubles;
+  for (int k = 0; k <= 3000; ++k) {
+    products.push_back(static_cast<double>(static_cast<float>(k) * 0.1F));
+    doubles.push_back(k * 0.1);
+  }
+  CHECK(times_due(s, products) == 3001);
+  CHECK(times_due(s, doubles) == 3001);
+}
+
+TEST_CASE("a time in double precision is due no earlier than it was") {
+  const auto s = schedule("0.1 time");
+  // The multiple is 1e6 times the interval away, where floats are 0.008 apart.
+  const Reached reached = multiple_reached(s, 99999.91);
+  CHECK_FALSE(is_due(s, reached, 0, 99999.9 + 0.1 * (1 - 1e-5)));
+  CHECK(is_due(s, reached, 0, 100000.0 + 1e-9));
+  // Where floats are as far apart as multiples, they do not meet one much too early.
+  CHECK_FALSE(is_due(schedule("1 time"), Reached(16777216), 0, 16777216.0));
+  const double large = std::numeric_limits<double>::max();
+  CHECK_NOTHROW(is_due(schedule("1e300 time"), Reached(0), 0, large));
 }

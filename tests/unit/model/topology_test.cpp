@@ -116,11 +116,32 @@ TEST_CASE("cells that cannot be are refused with the value seen") {
         }).find("polygon, which has any number of points") != std::string::npos);
 }
 
+TEST_CASE("Lagrange cells of order 1 and 2 are the cells that have their points") {
+  Sample sample;  // of 4 and of 5 points
+  sample.types = {71, 72};
+  const auto found = model::read_topology(model::to_bytes(sample.cells(), {}));
+  CHECK(list_of(found.types) == std::vector<uint8_t>{10, 72});
+  CHECK(model::plain_type(71, 10) == 24);
+  CHECK(model::plain_type(72, 27) == 29);
+  CHECK(model::plain_type(73, 18) == 32);
+  CHECK(model::plain_type(71, 20) == 71);
+  CHECK(model::plain_type(12, 8) == 12);
+  for (const int points : {2, 3, 4, 6, 7, 8, 9, 10, 18, 27})
+    for (int vtk = 68; vtk <= 73; ++vtk) {
+      const auto plain = model::plain_type(static_cast<uint8_t>(vtk), points);
+      if (plain != vtk) CHECK(model::find_cell_type(plain)->points == points);
+    }
+}
+
 TEST_CASE("a fault names the cell") {
   Sample sample;
   sample.points[5] = 9;
   CHECK(fault(model::to_bytes(sample.cells(), {}), 6) ==
         "cell 1 has point 8, but the block has 6 points, counted from 0");
+  // Before the program has shared points, their number is not known.
+  sample.points[5] = 0;
+  CHECK(fault(model::to_bytes(sample.cells(), {}), model::unknown_count) ==
+        "cell 1 has point -1; points are counted from 0");
   sample = {};
   sample.types[0] = 99;
   CHECK(fault(model::to_bytes(sample.cells(), {}), 6) ==

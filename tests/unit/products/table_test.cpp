@@ -71,6 +71,45 @@ TEST_CASE("tables of one step carry it in their name; senseless ones are refused
   CHECK_THROWS_AS(format_table(table, origin), Error);
 }
 
+TEST_CASE("names of columns that CSV gives a meaning stand in quotes") {
+  const double x = 1;
+  const auto names_of = [&](std::initializer_list<const char*> names) {
+    std::vector<pillion_column> columns;
+    for (const char* name : names) columns.push_back({name, "", &x, nullptr});
+    const pillion_table table{
+        sizeof table,   "t",     "", 0, static_cast<int32_t>(columns.size()), 1,
+        columns.data(), nullptr, 0,  0};
+    std::string rows;
+    const auto head = head_of(format_table(table, Origin{}), rows);
+    size_t n = 0;
+    for (const char* name : names) CHECK(head["columns"][n++]["name"].as<std::string>() == name);
+    return rows.substr(0, rows.find('\n'));
+  };
+  CHECK(names_of({"a", "T(0,0)", "say \"x\"", "b"}) == "a,\"T(0,0)\",\"say \"\"x\"\"\",b");
+  CHECK(names_of({"#a", " b", "it's", ""}) == "\"#a\",\" b\",\"it's\",\"\"");
+  CHECK_THROWS_AS(names_of({"a", "a"}), Error);
+  CHECK_THROWS_AS(names_of({"a\nb"}), Error);
+}
+
+TEST_CASE("names of products that no file can have are refused") {
+  CHECK(fault_of_product_name("statistics_mole fraction.csv").empty());
+  for (const std::string name : {std::string(), std::string("a/b.csv"), std::string(".a"),
+                                 std::string("a\x01"), std::string(221, 'x')})
+    CHECK_MESSAGE(!fault_of_product_name(name).empty(), name);
+}
+
+TEST_CASE("the head has the parameters of the stage") {
+  const double x = 1;
+  const pillion_column column{"x", "", &x, nullptr};
+  const pillion_table table{sizeof table, "t", "", 0, 1, 1, &column, nullptr, 0, 0};
+  Origin origin;
+  origin.stage_parameters = R"({"field": "u", "bins": 10})";
+  std::string rows;
+  const auto head = head_of(format_table(table, origin), rows);
+  CHECK(head["stage_parameters"]["bins"].as<int>() == 10);
+  CHECK(head["stage_parameters"]["field"].as<std::string>() == "u");
+}
+
 TEST_CASE("tables of one step have the run's scalars as attributes") {
   const double x = 1;
   const pillion_column column{"x", "", &x, nullptr};

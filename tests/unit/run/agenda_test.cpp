@@ -252,3 +252,41 @@ TEST_CASE("an analysis may join before the first step") {
   CHECK_FALSE(agenda.idle(3, 0.7));
   CHECK(agenda.scheduled(3, 0.7) == std::vector<size_t>{2});
 }
+
+TEST_CASE("an analysis that no step of the program was for is named, with what was offered") {
+  const auto specs = analyses();
+  Agenda agenda(specs);
+  CHECK(agenda.never_due(0, 0).empty());  // nothing was offered
+  for (int64_t n = 0; n < 4; ++n) agenda.offer(1 + 10 * n, 0.1 + 0.1 * static_cast<double>(n));
+  CHECK(agenda.never_due(0, 4) ==
+        "analysis '' was never due: 'every: 5 steps' met none of the 4 steps that the program "
+        "offered, from 1 to 31; it is due at steps that 5 divides");
+  CHECK(agenda.never_due(1, 4) ==
+        "analysis '' was never due: 'every: 0.5 time' met none of the 4 times that the program "
+        "offered, from 0.1 to 0.4");
+  CHECK_FALSE(agenda.time_stands());
+  agenda.offer(35, 0.6);
+  CHECK(agenda.never_due(0, 5).empty());
+  CHECK(agenda.never_due(1, 5).empty());
+}
+
+TEST_CASE("what was due before a restart is not what was due after it") {
+  const auto specs = analyses();
+  Agenda agenda(specs);
+  agenda.resume(5, 0.5);
+  CHECK(agenda.never_due(0, 0).empty());
+  agenda.offer(6, 0.51);
+  CHECK_FALSE(agenda.never_due(0, 1).empty());
+  agenda.offer(10, 0.55);
+  CHECK(agenda.never_due(0, 2).empty());
+}
+
+TEST_CASE("a time that stands is noticed") {
+  const auto specs = analyses();
+  Agenda agenda(specs);
+  CHECK_FALSE(agenda.time_stands());
+  for (int64_t step = 0; step < 3; ++step) agenda.offer(step, 2);
+  CHECK(agenda.time_stands());
+  agenda.offer(3, 3);
+  CHECK_FALSE(agenda.time_stands());
+}

@@ -2,10 +2,12 @@
 // Fields that are shared as one array for each component.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <vector>
 
-#include "simulation/conditions.hpp"
+#include "comm/communicator.hpp"
 #include "simulation/sharing.hpp"
+#include "stagehost/weighed_field.hpp"
 
 using namespace pillion;
 using namespace pillion::simulation;
@@ -27,6 +29,15 @@ model::Catalogue catalogue() {
   out.read(root.find("meshes"), root.find("fields"));
   out.settle_fields();
   return out;
+}
+
+std::vector<model::Moments> moments_of(const model::Catalogue& fields, const std::string& field,
+                                       std::vector<int32_t> components,
+                                       const stagehost::Publication& publication) {
+  const comm::Communicator nobody;
+  stagehost::ExecutionContext context;
+  context.peers = &nobody;
+  return stagehost::WeighedField(fields, field).moments(publication, components, context);
 }
 
 /// Three arrays that are not evenly apart, in which component c has the values 100 c + i.
@@ -103,8 +114,7 @@ TEST_CASE("a box, particles and elements are shared as one array for each compon
         CHECK(values[24 * e + 8 * c + p] == static_cast<double>(100 * c + 8 * e + p));
 
   const auto publication = sharing.publication({"v"}, 0, 0);
-  const auto moments = moments_of("v", std::array<int32_t, 2>{2, model::Quantity::norm},
-                                  publication.meshes.at("elements").blocks, 8);
+  const auto moments = moments_of(fields, "v", {2, model::Quantity::norm}, publication);
   CHECK(moments[0].minimum == 200);
   CHECK(moments[0].maximum == 215);
   CHECK(moments[1].minimum == doctest::Approx(std::hypot(100, 200)));

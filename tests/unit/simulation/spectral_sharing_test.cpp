@@ -2,13 +2,14 @@
 // Sharing elements of a spectral mesh, and conditions over all of their points.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <vector>
 
-#include "simulation/conditions.hpp"
+#include "comm/communicator.hpp"
 #include "simulation/sharing.hpp"
+#include "stagehost/weighed_field.hpp"
 
 using namespace pillion;
-using namespace pillion::run;
 using namespace pillion::simulation;
 using model::MeshKind;
 
@@ -24,6 +25,15 @@ model::Catalogue catalogue() {
   model::Catalogue out;
   out.read(root.find("meshes"), root.find("fields"));
   return out;
+}
+
+std::vector<model::Moments> moments_of(const model::Catalogue& fields, const std::string& field,
+                                       std::vector<int32_t> components,
+                                       const stagehost::Publication& publication) {
+  const comm::Communicator nobody;
+  stagehost::ExecutionContext context;
+  context.peers = &nobody;
+  return stagehost::WeighedField(fields, field).moments(publication, components, context);
 }
 
 std::string error_of(const Sharing& sharing, const std::set<std::string>& fields) {
@@ -55,14 +65,14 @@ TEST_CASE("elements are blocks of as many values as points and components make")
   CHECK(block.arrays.at("number").components == 1);
 
   // Component 1 of element e has the values from 16 e + 8 to 16 e + 15.
-  const auto both = moments_of("u", std::array<int32_t, 2>{1, model::Quantity::norm}, blocks, 8);
+  const auto both = moments_of(fields, "u", {1, model::Quantity::norm}, publication);
   const auto& second = both[0];
   CHECK(second.count == 24);
   CHECK(second.minimum == 8);
   CHECK(second.maximum == 47);
   CHECK(second.sum == 3 * (8 + 15) * 4 + 16 * 8 * 3);
   CHECK(both[1].maximum == doctest::Approx(std::hypot(39, 47)));
-  CHECK(moments_of("number", std::array<int32_t, 1>{0}, blocks, 1).front().sum == 18);
+  CHECK(moments_of(fields, "number", {0}, publication).front().sum == 18);
 }
 
 TEST_CASE("what does not fit a spectral mesh is named") {

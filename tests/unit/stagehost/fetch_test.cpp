@@ -35,7 +35,8 @@ std::vector<int64_t> dealt(std::mt19937& random, const comm::Communicator& world
 }
 
 std::optional<Error> fetched(const comm::Communicator& world, const std::vector<int64_t>& keys,
-                             const std::vector<int64_t>& wanted, std::vector<double>& out) {
+                             const std::vector<int64_t>& wanted, std::vector<double>& out,
+                             std::vector<uint8_t>* found = nullptr) {
   std::vector<double> records;
   for (const int64_t key : keys)
     for (size_t i = 0; i < width; ++i) records.push_back(value_of(key, i));
@@ -46,7 +47,12 @@ std::optional<Error> fetched(const comm::Communicator& world, const std::vector<
   const pillion_records have{keys.data(), static_cast<int64_t>(keys.size()), records.data(),
                              width * sizeof(double)};
   out.assign(wanted.size() * width, -1);
-  return fence.run([&] { fetch(have, wanted, out.data(), context); });
+  return fence.run([&] {
+    if (found != nullptr) found->assign(wanted.size(), 9);
+    std::optional<std::span<uint8_t>> flags;
+    if (found != nullptr) flags = std::span(*found);
+    fetch(have, wanted, out.data(), flags, context);
+  });
 }
 
 }  // namespace
@@ -68,7 +74,27 @@ TEST_CASE("what nobody has is a failure on all ranks, which says what is missing
   const std::vector<int64_t> lost = {77};
   const auto failure = fetched(world, {}, world.rank() == 0 ? lost : std::vector<int64_t>(), out);
   REQUIRE(failure.has_value());
-  CHECK(std::string(failure->what()).find("key 77") != std::string::npos);
+  CHECK(std::string(failure->what()).find("cell or particle 77") != std::string::npos);
+}
+
+TEST_CASE("records that may be missing are found or not, whoever has them") {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  std::mt19937 random(9);
+  for (int round = 0; round < 5; ++round) {
+    auto have = dealt(random, world);
+    auto wanted = dealt(random, world);
+    std::erase_if(have, [](int64_t key) { return key % 3 == 0; });
+    if (round == 4) wanted.clear();  // a vector without memory
+    if (round == 3 && world.rank() > 0) wanted = {};
+    std::vector<double> out;
+    std::vector<uint8_t> found(1);
+    CHECK_FALSE(fetched(world, have, wanted, out, &found).has_value());
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      CHECK(found[i] == (wanted[i] % 3 == 0 ? 0 : 1));
+      for (size_t w = 0; w < width; ++w)
+        CHECK(out[i * width + w] == (found[i] != 0 ? value_of(wanted[i], w) : -1));
+    }
+  }
 }
 
 TEST_CASE("records that two have are a failure on all ranks") {

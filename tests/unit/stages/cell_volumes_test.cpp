@@ -142,7 +142,8 @@ TEST_CASE("what is wrong with a cell") {
   odd.types[0] = 72;
   CHECK(odd.failure() == where +
                              " is of VTK's type 72, whose volume this version cannot compute; "
-                             "share linear or quadratic cells");
+                             "share linear or quadratic cells, or elements of higher "
+                             "order as a mesh of kind: spectral");
   Scene wrong;
   wrong.types[0] = 10;
   CHECK(wrong.failure() == where + " is a tetrahedron, which has 4 points, and has 8");

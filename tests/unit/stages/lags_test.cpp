@@ -13,13 +13,13 @@ using namespace pillion::stages;
 TEST_CASE("the first publication alone, or every so many with the latest kept") {
   Origins first({.only_first = true});
   CHECK(first.due(0));
-  first.add({5, 0, {}, {}});
+  first.add({5, 0, {}});
   CHECK_FALSE(first.due(1));
   CHECK_FALSE(first.due(100));
 
   Origins windowed({.every = 3, .keep = 2});
   for (int64_t publication = 0; publication < 10; ++publication)
-    if (windowed.due(publication)) windowed.add({publication, 0, {}, {}});
+    if (windowed.due(publication)) windowed.add({publication, 0, {}});
   REQUIRE(windowed.kept().size() == 2);
   CHECK(windowed.kept()[0].step == 6);
   CHECK(windowed.kept()[1].step == 9);

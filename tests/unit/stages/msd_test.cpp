@@ -40,3 +40,20 @@ TEST_CASE("one lag has no slope") {
   CHECK(std::isnan(diffusion_from_slope({0}, {0}, 3)));
   CHECK(std::isnan(diffusion_from_slope({0, 1}, {0, 1}, 3)));
 }
+
+TEST_CASE("the exponent tells free flight, diffusion and rest") {
+  std::vector<double> lag;
+  for (int i = 0; i <= 20; ++i) lag.push_back(0.5 * i);
+  const auto grows = [&](double exponent) {
+    std::vector<double> msd;
+    for (const double t : lag) msd.push_back(3 * std::pow(t, exponent));
+    return growth_exponent(lag, msd);
+  };
+  for (const double exponent : {0.0, 0.5, 1.0, 1.3, 2.0}) {
+    CHECK(grows(exponent) == doctest::Approx(exponent));
+    CHECK(is_diffusive(grows(exponent)) == (exponent == 1.0));
+  }
+  CHECK(std::isnan(growth_exponent(lag, std::vector<double>(lag.size(), 0.0))));
+  CHECK(std::isnan(growth_exponent(std::vector<double>(5), {0, 1, 2, 3, 4})));
+  CHECK_FALSE(is_diffusive(std::nan("")));
+}

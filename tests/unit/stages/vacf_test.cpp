@@ -49,3 +49,13 @@ TEST_CASE("an exponential decay integrates to its time constant") {
   }
   CHECK(diffusion_so_far(t, c, 3).back() == doctest::Approx(2).epsilon(1e-4));
 }
+
+TEST_CASE("an integral ends where little of the correlation is left") {
+  CHECK(left_at_end({4, 2, 1, 0.5, 0.2}) == doctest::Approx(0.05));
+  CHECK(has_decayed({4, 2, 1, 0.5, 0.2}));
+  CHECK(has_decayed({4, 2, 1, 0.5, -0.4}));
+  CHECK_FALSE(has_decayed({4, 2, 1, 0.5, 0.5}));
+  CHECK_FALSE(has_decayed({4, 4, 4, 4, 4, 4}));
+  CHECK_FALSE(has_decayed({0, 0, 0}));
+  CHECK_FALSE(has_decayed({4, 0, std::nan("")}));
+}
