@@ -27,11 +27,18 @@ from pillion.yaml_text import ProductLoader, explained, read_text
 
 NAME = "snapshots.yaml"
 _LONGEST = 16 << 20  # bytes; a program adds a line for each step
+_MOST = 500_000  # keys and values, of half a kilobyte each once they are read
 _BOOLEANS = {"true": True, "yes": True, "on": True, "y": True}
 _BOOLEANS |= {"false": False, "no": False, "off": False, "n": False}
 
 Domains = dict[str, Domain]  # by mesh; of dimensions 0, which leaves these to the configuration
 Triple = tuple[float, float, float]
+
+
+class _Loader(ProductLoader):
+    def __init__(self, text: str):
+        super().__init__(text)
+        self.most = _MOST
 
 
 @dataclass(frozen=True)
@@ -65,7 +72,7 @@ def gather_about(words: Iterable[str], named: str) -> About:
 def parse_about(text: str, file: str) -> About:
     """Reads the text of such a file. Raises Error, with the line, for what makes no sense."""
     try:
-        root = yaml.compose(text, ProductLoader)
+        root = yaml.compose(text, _Loader)
     except yaml.YAMLError as error:
         raise Error(explained(file, error)) from error
     return _Parser(file).read(root)
