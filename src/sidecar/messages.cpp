@@ -156,6 +156,8 @@ void Messages::reduce(Message& message, const policy::MessageStatus& mine) {
     marks[Mark::header_size] = static_cast<int32_t>(head.size());
   }
   for (const auto& [source, header] : message.headers) mark(marks, header);
+  // Every sidecar reduces once for each message, in the order of messages. One that has no message
+  // yet does so with an empty one, so others wait for its look at most.
   if (side_.size() > 1)
     comm::start_maximum(side_, marks.data(), static_cast<int>(marks.size())).wait_asleep();
   message.all.no_message = marks[Mark::no_message] != 0;

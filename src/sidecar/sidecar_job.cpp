@@ -210,6 +210,7 @@ Sidecar::Event SidecarJob::claim(const policy::Claim& claim) {
   }
   bool claimed = attachment_.is_first != claim.first_ranks;
   if (!claimed)
+    // Until the simulation has seen that the predecessor died, at its next step or look.
     claimed = base::wait_until([&] { return receiver_->claim(number_); },
                                base::monotonic_seconds() + claim.patience);
   const bool all = run_.side.reduced<int32_t>(claimed ? 1 : 0, comm::Operation::Min) != 0;

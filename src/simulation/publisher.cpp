@@ -380,6 +380,7 @@ bool Publisher::wait(const policy::Wait& wait, const std::function<bool()>& hold
     subscribers_.tend();
     if (subscribers_.have_failed()) return false;
     const bool unserved = wait.needs_server && !may_be_served();
+    // Woken by the slowest reader. `patience` bounds each nap, since a reader may have died.
     sender().wait(patience);
     if (unserved || base::monotonic_seconds() >= wait.deadline) return holds();
   }
@@ -400,6 +401,7 @@ bool Publisher::await(const std::function<bool()>& holds) {
   subscribers_.tend();
   const double now = base::monotonic_seconds();
   const auto actions = policy_.on(policy::LocalEvent(policy::WaitBegins{now}));
+  // The policy has given the wait an end.
   return !actions.empty() && wait(std::get<policy::Wait>(actions.front()), holds, patience);
 }
 
