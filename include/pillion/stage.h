@@ -18,7 +18,6 @@
 #ifndef PILLION_STAGE_H
 #define PILLION_STAGE_H
 
-#include <mpi.h>
 #include <pillion/stage/requests.h>
 #include <pillion/types.h>
 #include <stddef.h>
@@ -27,7 +26,7 @@
 extern "C" {
 #endif
 
-#define PILLION_STAGE_ABI_VERSION 1u
+#define PILLION_STAGE_ABI_VERSION 2u
 
 typedef struct pillion_value pillion_value; /* a node of the stage's configuration */
 typedef struct pillion_setup pillion_setup; /* a stage being created */
@@ -260,12 +259,25 @@ typedef struct pillion_mesh {
   int32_t patch_count;
 } pillion_mesh;
 
+/** What a column of a table holds. All but values and bounds of bins are about other columns. */
+enum {
+  PILLION_COLUMN_VALUE = 0, /**< a quantity by itself */
+  PILLION_COLUMN_ERROR = 1, /**< the standard error of the column `of`, in its units */
+  PILLION_COLUMN_LOWER = 2, /**< the lower end of an interval about the column `of` */
+  PILLION_COLUMN_UPPER = 3, /**< the upper end of it */
+  PILLION_COLUMN_COUNT = 4, /**< how many samples the column `of` comes from, or the whole row */
+  PILLION_COLUMN_WEIGHT = 5 /**< the weight of the column `of`, or of the whole row */
+};
+
 /** A column of a table: exactly one of the two pointers is set. */
 typedef struct pillion_column {
+  size_t size; /**< sizeof(pillion_column), the same in all columns of a table */
   const char* name;
   const char* units;
   const double* reals;
   const int64_t* integers;
+  int32_t role;   /**< one of PILLION_COLUMN_VALUE and so on */
+  const char* of; /**< the name of the column that this one is about; NULL or "" if there is none */
 } pillion_column;
 
 typedef struct pillion_attribute {
@@ -399,9 +411,10 @@ typedef struct pillion_stage_host {
   int32_t (*peers)(const pillion_work*);
   int32_t (*reduce)(pillion_work*, void* values, int64_t count, pillion_type type,
                     int32_t operation);
-  /** For libraries that take one. A peer that fails while others are in a call on it hangs them, so
-   * prefer the functions below. */
-  MPI_Comm (*communicator)(const pillion_work*);
+  /** The peers as a communicator, for libraries that take one: its Fortran handle, which
+   * MPI_Comm_f2c converts. A peer that fails while others are in a call on it hangs them, so prefer
+   * the functions below. */
+  int32_t (*communicator)(const pillion_work*);
   /** Sends bytes to some peers, at most one message to each, and receives the messages that others
    * have sent here, in ascending order of peers. The cost grows with the number of messages, not of
    * peers. Empty messages are not sent. What `in` points to lives until the next such call, gather

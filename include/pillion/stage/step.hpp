@@ -270,7 +270,7 @@ class Step {
   }
   /// For libraries that take one. A peer that fails while others are in a call on it hangs them, so
   /// prefer the functions above.
-  [[nodiscard]] MPI_Comm communicator() const { return host_->communicator(work_); }
+  [[nodiscard]] int32_t communicator() const { return host_->communicator(work_); }
 
  private:
   template <class T>
