@@ -184,6 +184,7 @@ check:
 # How files are written, without changing them.
 lint: check
 	@tools/install_deps.sh lint
+	@$(python) tools/check_sizes.py
 	@git ls-files '*.cpp' '*.hpp' '*.h' '*.c' | xargs clang-format --dry-run --Werror
 	@git ls-files '*.cmake' '*CMakeLists.txt' | xargs .venv/bin/gersemi --check
 	@.venv/bin/ruff format -q --check . && .venv/bin/ruff check -q .

@@ -117,6 +117,8 @@ bool all_are_here(const Outcome& outcome) {
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Ibarrier(MPI_COMM_WORLD, &request);
   int here = 0;
+  // Nothing is held while it waits: a rank that does not come has failed, and `patience` ends the
+  // wait.
   return pillion::base::wait_until(
       [&] {
         MPI_Test(&request, &here, MPI_STATUS_IGNORE);

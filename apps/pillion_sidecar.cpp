@@ -69,6 +69,7 @@ int main(int argc, char** argv) {
   if (!options) return usage();
   if (options->splits) split_world(options->colour);
   const int result = serve();
+  // The session is closed, so every rank comes here whatever its status is.
   if (options->barrier) MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize();
   return result;

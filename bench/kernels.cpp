@@ -224,7 +224,8 @@ void measure_table() {
     reals[static_cast<size_t>(i)] = std::sqrt(static_cast<double>(i));
     integers[static_cast<size_t>(i)] = i * 100;
   }
-  std::vector<pillion_column> columns(8, {"value", "", reals.data(), nullptr});
+  std::vector<pillion_column> columns(
+      8, {sizeof(pillion_column), "value", "", reals.data(), nullptr, 0, nullptr});
   columns.resize(11, {"number", "", nullptr, integers.data()});
   pillion_table table{};
   table.name = "halos";

@@ -4,7 +4,7 @@
 Pillion does not use, and sentences that put the object first. Prints each with what to do about it.
 `check_prose.py` reads all pages and CODE_FOLDERS, `check_prose.py FILE …` only those files. In
 Python it reads docstrings, help texts and messages of errors, in C++ messages of errors and
-comments. Comments are checked for words alone.
+comments. Comments are checked for words alone, but those of public headers for length, too.
 
 A function in READERS turns one kind of file into paragraphs; everything else works on paragraphs.
 """
@@ -62,6 +62,9 @@ OPENERS = {
     r"(?:Not|Nor|Neither|So) (?:is|are|does|do|can|will)\b": "put the subject first",
 }
 
+# A text of help= names what the option is or does.
+FRAGMENT = re.compile(r"(?:of|that|what)\b", re.IGNORECASE)
+
 # Words with a full stop that do not end a sentence.
 ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|vs|cf|al|Fig|Eq|approx)\.$")
 END = re.compile(r"[.!?][\"')*_]*(?=\s+[\"'(*_`\[]*[A-Z0-9`‘“])")
@@ -79,6 +82,7 @@ class Paragraph:
     text: str
     heading: bool = False
     comment: bool = False
+    option: bool = False  # the help text of an option
 
 
 @dataclass(frozen=True)
@@ -139,7 +143,8 @@ def python(text: str) -> Iterator[Paragraph]:
         elif isinstance(node, ast.keyword) and node.arg in HELP:
             text_of = getattr(node.value, "value", None)
             if isinstance(text_of, str):
-                yield Paragraph(node.value.lineno, text_of, heading=True)
+                is_option = node.arg == "help"
+                yield Paragraph(node.value.lineno, text_of, heading=True, option=is_option)
         elif isinstance(node, ast.Call) and _name_of(node.func) in SAID:
             yield Paragraph(node.lineno, " ".join(map(_text_of, node.args)), heading=True)
 
@@ -225,9 +230,11 @@ def count_words(sentence: str) -> int:
     return len(re.findall(r"[^\W_][\w'’.,/-]*", sentence))
 
 
-def advices(sentence: str, heading: bool = False, comment: bool = False) -> Iterator[str]:
+def advices(
+    sentence: str, heading: bool = False, comment: bool = False, public: bool = False
+) -> Iterator[str]:
     words = count_words(sentence)
-    if words > LIMIT and not comment:
+    if words > LIMIT and (public or not comment):
         yield f"{words} words: split it (limit {LIMIT}, aim at 25)"
     for pattern, hint in WORDS.items():
         if found := re.search(rf"\b(?:{pattern})(?!\w)", sentence, re.IGNORECASE):
@@ -242,10 +249,13 @@ def advices(sentence: str, heading: bool = False, comment: bool = False) -> Iter
             yield f"opens with '{sentence.split()[0]}': {hint}"
 
 
-def findings(paragraphs: Iterator[Paragraph]) -> Iterator[Finding]:
+def findings(paragraphs: Iterator[Paragraph], public: bool = False) -> Iterator[Finding]:
+    """`public`: comments are documentation, and their sentences as short."""
     for paragraph in paragraphs:
+        if paragraph.option and FRAGMENT.match(paragraph.text):
+            yield Finding(paragraph.line, paragraph.text, "a help text names what an option is")
         for line, sentence in sentences(paragraph):
-            for advice in advices(sentence, paragraph.heading, paragraph.comment):
+            for advice in advices(sentence, paragraph.heading, paragraph.comment, public):
                 yield Finding(line, sentence, advice)
 
 
@@ -262,7 +272,8 @@ def main(names: list[str]) -> int:
     chosen = names or pages()
     for name in chosen:
         path = ROOT / name
-        for found in findings(READERS[path.suffix](path.read_text(encoding="utf-8"))):
+        paragraphs = READERS[path.suffix](path.read_text(encoding="utf-8"))
+        for found in findings(paragraphs, public=name.startswith("include/")):
             count += 1
             print(f"{name}:{found.line}: {' '.join(found.sentence.split()[:6])} …: {found.advice}")
     print(f"check_prose: {count} findings" if count else f"check_prose: {len(chosen)} pages pass")

@@ -48,7 +48,7 @@ def _text_of(entry: Entry, links: Links) -> str:
 def _menu(title: str, entries: list[Entry], page: str) -> str:
     lines = [_item(entry, os.path.relpath(entry.page, Path(page).parent)) for entry in entries]
     caption = f":caption: {title}\n" if title else ""
-    return f"\n```{{toctree}}\n:hidden:\n{caption}\n" + "\n".join(lines) + "\n```\n"
+    return f"\n```{{toctree}}\n:hidden:\n:titlesonly:\n{caption}\n" + "\n".join(lines) + "\n```\n"
 
 
 def _item(entry: Entry, place: str) -> str:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cells of a block of an unstructured mesh, for Session::share_cells: ranges of a program in C++,
-// whose lengths are checked against each other before they go through the C interface. C++17.
+// Cells of a block of an unstructured mesh, for Session::share_cells: ranges of a program in C++.
+// Their lengths are checked against each other before they go through the C interface. C++17.
 #pragma once
 
 #include <pillion/pillion.h>

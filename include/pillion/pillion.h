@@ -76,7 +76,7 @@ typedef struct pillion_field {
   int32_t used;     /**< 1 if an analysis or a condition uses it, so that it must be shared. 0 of a
                      * field that consists of others: these are used, and shared */
   int32_t order;    /**< of the elements of a spectral mesh, for a field at their points; of others
-                       0: an element has components * (order + 1)^3 values of the field, or
+                       0. An element has components * (order + 1)^3 values of the field, or
                        components * (order + 1)^2 in two dimensions */
   int32_t levels;   /**< of refinement of a uniform mesh, whose cells are those of the coarsest;
                      * of others 1 */
@@ -152,9 +152,9 @@ pillion_status pillion_open_with_fortran(const char* file, MPI_Fint comm,
 pillion_status pillion_set_parameter(pillion_session* session, const char* name, const char* value);
 pillion_status pillion_offer_catalogue(pillion_session* session, const char* yaml);
 
-/** Completes the opening. [collective over the simulation ranks] Every rank gets the same status;
- * after a failure the session can only be closed. pillion_ready and the first pillion_step do it
- * where it was not done; all other calls that need the catalogue fail before. Does nothing if the
+/** Completes the opening. [collective over the simulation ranks] Every rank gets the same status.
+ * After a failure the session can only be closed. pillion_ready and the first pillion_step call it
+ * if the program did not. All other calls that need the catalogue fail before. Does nothing if the
  * session has its configuration. */
 pillion_status pillion_configure(pillion_session* session);
 
@@ -200,9 +200,9 @@ pillion_status pillion_share_box_strided(pillion_session* session, const char* f
 
 /** As above for an array that knows its shape, with as many `axes` as `lo` and `hi` have entries.
  * The array has a dimension for each axis, and one for components before or after them, as
- * `components` says, which may be missing if there is one component; or it has one dimension, in
- * which all values lie in that order. An array that does not suit the box is a fault like any
- * other. */
+ * `components` says. That one may be missing if there is one component. Or the array has one
+ * dimension, in which all values lie in that order. An array that does not suit the box is a fault
+ * like any other. */
 pillion_status pillion_share_box_view(pillion_session* session, const char* field, int32_t block,
                                       int32_t axes, const int64_t* lo, const int64_t* hi,
                                       const pillion_view* view, pillion_components components);
@@ -255,19 +255,20 @@ pillion_status pillion_share_particles_view(pillion_session* session, const char
                                             int32_t block, int64_t count, const pillion_view* view,
                                             pillion_components components);
 
-/** Shares a field of `count` elements of a spectral mesh. With n = order + 1, a field at points has
- * n^3 values of the first component of the first element, the first reference axis fastest, then
- * those of its next component, then the next element: data[e][c][k][j][i] in C, and
- * data(i, j, k, c, e) in Fortran. Elements of two dimensions have n^2 points, and no k. A field
+/** Shares a field of `count` elements of a spectral mesh. With n = order + 1, a field at points is
+ * data[e][c][k][j][i] in C, and data(i, j, k, c, e) in Fortran. The n^3 values of a component of an
+ * element are together, the first reference axis fastest. The next component follows, then the next
+ * element. Elements of two dimensions have n^2 points, and no k. A field
  * centred on elements has data[e][c]. As with particles, all fields of one mesh must have the same
  * count in a block. */
 pillion_status pillion_share_elements_typed(pillion_session* session, const char* field,
                                             int32_t block, int64_t count, const void* data,
                                             pillion_type type);
 
-/** As above for an array that knows its shape: a dimension for each axis of an element, or one for
- * all its points, one for components, which may be missing if there is one, and one for elements,
- * (the first `count` are shared); or one dimension for all values. */
+/** As above for an array that knows its shape. Shapes are those of C, with e for elements, c for
+ * components and p for the points of an element. A field at points is `[e][c][k][j][i]` or
+ * `[e][c][p]`, and one centred on elements `[e][c]`. With one component, [c] may be missing. `[n]`
+ * is all values in that order. The first `count` elements are shared. */
 pillion_status pillion_share_elements_view(pillion_session* session, const char* field,
                                            int32_t block, int64_t count, const pillion_view* view);
 
@@ -389,7 +390,7 @@ pillion_status pillion_is_due(const pillion_session* session, int64_t step, doub
  * different steps or times.
  *
  * A step that was offered last, or earlier in the run that this one resumes, is ignored. A counter
- * that goes back begins a new segment of the run: products, conditions and the report then number
+ * that goes back begins a new segment of the run. Products, conditions and the report then number
  * its steps after the segment before, and the report gives the number that was added. The
  * steps of a program that restarts its counter continue those of the checkpoint. */
 pillion_status pillion_step(pillion_session* session, int64_t step, double time);

@@ -261,8 +261,8 @@ class Session {
     check(pillion_share_box_level(open_handle(), field.c_str(), box.level, block, box.lo.data(),
                                   box.hi.data(), data, element_type<T>(), nullptr));
   }
-  /// As above for any arrangement, `data` being the element at box.lo: strides[a] is the distance
-  /// in elements from one index to the next along axis a, the last stride that between components.
+  /// As above for any arrangement; `data` is the element at box.lo. strides[a] is the distance in
+  /// elements from one index to the next along axis a. The last stride is that between components.
   template <class T, if_element<T> = 0>
   void share_strided(const std::string& field, const T* data, const Box& box,
                      Span<const int64_t> strides, int32_t block = 0) {
@@ -310,8 +310,7 @@ class Session {
                                         element_type<T>()));
   }
   /// Shares a field of `count` elements of a spectral mesh, as pillion_share_elements_typed
-  /// arranges it: data[e][c][k][j][i] for a field at points, data[e][c] for one centred on
-  /// elements.
+  /// arranges it. A field at points is data[e][c][k][j][i], one centred on elements data[e][c].
   template <class R, if_shareable<R> = 0>
   void share_elements(const std::string& field, R&& values, int64_t count, int32_t block = 0) {
     expect_multiple(field, std::size(values), count);
@@ -395,8 +394,8 @@ class Session {
     check(pillion_share_box_components(open_handle(), field.c_str(), box.level, block,
                                        box.lo.data(), box.hi.data(), &arrays));
   }
-  /// The same for `count` particles, with a stride from one to the next; or elements of a spectral
-  /// mesh, with strides from one to the next, and from one of its points to the next.
+  /// The same for `count` particles, with a stride from one to the next. For elements of a spectral
+  /// mesh there are two: from one to the next, and from one of its points to the next.
   template <class T, if_element<T> = 0>
   void share_components(const std::string& field, std::initializer_list<const T*> data,
                         int64_t count, int32_t block = 0, Span<const int64_t> strides = {}) {

@@ -18,7 +18,6 @@
 #ifndef PILLION_STAGE_H
 #define PILLION_STAGE_H
 
-#include <mpi.h>
 #include <pillion/stage/requests.h>
 #include <pillion/types.h>
 #include <stddef.h>
@@ -27,7 +26,7 @@
 extern "C" {
 #endif
 
-#define PILLION_STAGE_ABI_VERSION 1u
+#define PILLION_STAGE_ABI_VERSION 2u
 
 typedef struct pillion_value pillion_value; /* a node of the stage's configuration */
 typedef struct pillion_setup pillion_setup; /* a stage being created */
@@ -109,10 +108,10 @@ typedef struct pillion_lease {
 /** Values of one field in one block. Element (i, j, k) of component c is
  * i*strides[0] + j*strides[1] + k*strides[2] + c*strides[3] bytes behind `data`; particles use i.
  * So do cells or points of unstructured meshes.
- * So does a spectral mesh, of whose elements i counts. Of a field at its n^3 points, n = order + 1,
- * `components` is n^3 times that of the description: component c at point p = a + n*(b + n*d), a
- * counting along the first reference axis, is i*strides[0] + (c*n^3 + p)*strides[3] bytes behind
- * `data`. Elements of two dimensions have n^2 points. Today `data` is always set: the host
+ * So does a spectral mesh, of whose elements i counts. For a field at its n^3 points, n = order +
+ * 1, `components` is n^3 times that of the description. Point p = a + n*(b + n*d), where a counts
+ * along the first reference axis. Its component c is i*strides[0] + (c*n^3 + p)*strides[3] bytes
+ * behind `data`. Elements of two dimensions have n^2 points. Today `data` is always set: the host
  * copies components that lie in arrays of their own, unless strides can describe them. Memory is
  * the host's, and strides are multiples of the element's size. */
 typedef struct pillion_array {
@@ -144,7 +143,7 @@ enum {
   PILLION_CELL_HIDDEN = 32    /**< it is not a part of the mesh */
 };
 
-/** Cells of a block of an unstructured mesh, after VTK's model: the points of cell c are
+/** Cells of a block of an unstructured mesh, after VTK's model. The points of cell c are
  * points[offsets[c]] to points[offsets[c + 1] - 1], in the order that VTK's type has. Points are
  * counted from 0 in the block. A polyhedron lists each of its points once, and has faces besides:
  * polyhedron_faces[polyhedron_offsets[c]] to polyhedron_faces[polyhedron_offsets[c + 1] - 1].
@@ -173,11 +172,11 @@ typedef struct pillion_connectivity {
  * A block of a uniform mesh has the cells of the box `allocated`; those of `valid` are what this
  * rank has to work on, each cell once among all peers. The difference is ghost cells: then
  * `allocated` may reach below 0 or above the mesh where it is periodic, and cell i is cell i modulo
- * the mesh's cells. Without ghost cells the two are the same, except for an input `in_parts`: there
- * `allocated` is that of a part, whose values lie where they are or came to, with any strides, and
- * `valid` and `id` are those of the box, the same for all of its parts. Of a coarse publication all
- * indices are coarse, see pillion_mesh: layouts divide the coarse mesh, sides and ghosts are
- * counted in its cells, and an axis that the factor does not divide is not periodic there.
+ * the mesh's cells. Without ghost cells the two are the same, except for an input `in_parts`. There
+ * `allocated` is the box of a part, whose values stay where they were received, with any strides.
+ * `valid` and `id` are those of the whole box, the same for all of its parts. All indices of a
+ * coarse publication are coarse, see pillion_mesh. Layouts divide the coarse mesh; sides and ghosts
+ * are counted in its cells. An axis that the factor does not divide is not periodic there.
  *
  * Of particles and spectral meshes both boxes are [0, total) along the first axis. The first
  * `owned` particles are this rank's, the rest are copies of others' (halo), shifted to their
@@ -215,16 +214,17 @@ typedef struct pillion_block {
 typedef struct pillion_point_set pillion_point_set;
 
 /** A mesh as it is in a publication. A uniform mesh that was coarsened because sidecars could not
- * keep up (backlog policy `coarsen`) has the cells, origin and length of the coarse one: cell i is
- * cell i * coarsening of the mesh that `describe` describes. So does a rectilinear one; its faces
- * lie midway between the centres of these cells, the first and the last where the mesh ends.
+ * keep up (backlog policy `coarsen`) has the cells, origin and length of the coarse one. Its cell i
+ * is cell i * coarsening of the mesh that `describe` describes. So does a rectilinear one; its
+ * faces lie midway between the centres of these cells, the first and the last where the mesh ends.
  *
  * The metric defines what the axes of uniform and rectilinear meshes measure. Cylindrical: radius,
  * azimuth and height, or radius and height if there are two. Spherical: longitude, latitude and
  * height or radius. Angles are in degrees.
- * Of particles, one of `coarsening` is
- * there; their domain begins at `origin` and ends at `end`, with edges (end[0]-origin[0], 0, 0),
- * (tilt[0], end[1]-origin[1], 0) and (tilt[1], tilt[2], end[2]-origin[2]). */
+ *
+ * One of `coarsening` particles was kept. Their domain begins at `origin` and ends at `end`. Its
+ * edges are (end[0]-origin[0], 0, 0), (tilt[0], end[1]-origin[1], 0) and (tilt[1], tilt[2],
+ * end[2]-origin[2]). */
 typedef struct pillion_mesh {
   size_t size; /**< sizeof(pillion_mesh) of the host */
   const char* name;
@@ -259,12 +259,25 @@ typedef struct pillion_mesh {
   int32_t patch_count;
 } pillion_mesh;
 
+/** What a column of a table holds. All but values and bounds of bins are about other columns. */
+enum {
+  PILLION_COLUMN_VALUE = 0, /**< a quantity by itself */
+  PILLION_COLUMN_ERROR = 1, /**< the standard error of the column `of`, in its units */
+  PILLION_COLUMN_LOWER = 2, /**< the lower end of an interval about the column `of` */
+  PILLION_COLUMN_UPPER = 3, /**< the upper end of it */
+  PILLION_COLUMN_COUNT = 4, /**< how many samples the column `of` comes from, or the whole row */
+  PILLION_COLUMN_WEIGHT = 5 /**< the weight of the column `of`, or of the whole row */
+};
+
 /** A column of a table: exactly one of the two pointers is set. */
 typedef struct pillion_column {
+  size_t size; /**< sizeof(pillion_column), the same in all columns of a table */
   const char* name;
   const char* units;
   const double* reals;
   const int64_t* integers;
+  int32_t role;   /**< one of PILLION_COLUMN_VALUE and so on */
+  const char* of; /**< the name of the column that this one is about; NULL or "" if there is none */
 } pillion_column;
 
 typedef struct pillion_attribute {
@@ -338,8 +351,8 @@ typedef struct pillion_stage_host {
    * runs in sidecars, its analysis skips the publications that would be coarse. */
   int32_t (*require_whole)(pillion_setup*);
   /** Declares a product that the stage may write, by its name without a step: "NAME.csv" for a
-   * table called NAME, the names that write_text and write_file are given, and those of files and
-   * folders of its own below product_folder. Fails if an earlier stage of the analysis declares
+   * table called NAME. So are names for write_text and write_file, and those of files and folders
+   * of its own below product_folder. Fails if an earlier stage of the analysis declares
    * the same one, so that no run begins in which stages overwrite each other's products. */
   int32_t (*declare_product)(pillion_setup*, const char* name);
   /** Declares memory that the stage takes on each peer beside its inputs and outputs, which the
@@ -365,7 +378,7 @@ typedef struct pillion_stage_host {
   int32_t (*produce_box)(pillion_work*, int32_t output, const int64_t* lo, const int64_t* hi,
                          void** data);
   /** The part of the domain that is this peer's in a SPATIAL input, from lo to hi in units of the
-   * domain's edges; a particle is owned by the peer in whose part it lies. */
+   * domain's edges. A particle is owned by the peer in whose part it lies. */
   int32_t (*spatial_part)(const pillion_work*, int32_t input, double* lo, double* hi);
   /** The part of a division that this peer has; lo and hi are 0 if it has none. */
   int32_t (*part)(const pillion_work*, const pillion_division* division, int64_t* lo, int64_t* hi);
@@ -398,9 +411,10 @@ typedef struct pillion_stage_host {
   int32_t (*peers)(const pillion_work*);
   int32_t (*reduce)(pillion_work*, void* values, int64_t count, pillion_type type,
                     int32_t operation);
-  /** For libraries that take one. A peer that fails while others are in a call on it hangs them, so
-   * prefer the functions below. */
-  MPI_Comm (*communicator)(const pillion_work*);
+  /** The peers as a communicator, for libraries that take one: its Fortran handle, which
+   * MPI_Comm_f2c converts. A peer that fails while others are in a call on it hangs them, so prefer
+   * the functions below. */
+  int32_t (*communicator)(const pillion_work*);
   /** Sends bytes to some peers, at most one message to each, and receives the messages that others
    * have sent here, in ascending order of peers. The cost grows with the number of messages, not of
    * peers. Empty messages are not sent. What `in` points to lives until the next such call, gather
@@ -453,8 +467,8 @@ typedef struct pillion_stage_host {
 
   /* setting up, continued */
   /** Says that the stage may end the processes that it runs in, as a library that aborts may. Fails
-   * at `place`, or, if that is NULL, where the stage is named, unless these belong to a job that
-   * has no rank of the simulation: sidecars with `job: separate`, or an attached job. */
+   * unless these belong to a job that has no rank of the simulation: sidecars with `job: separate`,
+   * or an attached job. The failure names `place`, or if that is NULL the stage. */
   int32_t (*require_separate_job)(pillion_setup*, const pillion_value* place);
   /** Says that a publication at which `run` fails, on any peer, leaves what the stage keeps from
    * one publication to the next as it was on every peer. The analysis then loses that publication

@@ -73,12 +73,12 @@ typedef struct pillion_view {
   int64_t strides[5]; /**< in bytes; may be negative */
 } pillion_view;
 
-/** The parallelepiped that particles live in: origin `lo`, edges (hi[0]-lo[0], 0, 0),
- * (tilt[0], hi[1]-lo[1], 0) and (tilt[1], tilt[2], hi[2]-lo[2]); tilt is (xy, xz, yz).
- * `periodic[d]` is 1 where edge d is periodic. Lengths are in the mesh's units. With `dimensions` 2
- * particles live in the plane of the first two edges: their third coordinate, the third edge and
- * its tilts do not count. 0 leaves the dimensions to the configuration: 3, unless it says 2 for
- * this mesh. Stages see 2 or 3. */
+/** The parallelepiped that particles live in. Its origin is `lo`, its edges are
+ * (hi[0]-lo[0], 0, 0), (tilt[0], hi[1]-lo[1], 0) and (tilt[1], tilt[2], hi[2]-lo[2]). The tilt is
+ * (xy, xz, yz). `periodic[d]` is 1 where edge d is periodic. Lengths are in the mesh's units. With
+ * `dimensions` 2 particles live in the plane of the first two edges: their third coordinate, the
+ * third edge and its tilts do not count. 0 leaves the dimensions to the configuration: 3, unless it
+ * says 2 for this mesh. Stages see 2 or 3. */
 typedef struct pillion_domain {
   double lo[3];
   double hi[3];
@@ -99,10 +99,10 @@ typedef struct pillion_points {
   const int64_t* ids; /**< of each point in the whole mesh; may be NULL */
 } pillion_points;
 
-/** Cells of a block of an unstructured mesh, after VTK's model: cell c has the points from
+/** Cells of a block of an unstructured mesh, after VTK's model. Cell c has the points from
  * points[offsets[c]] to points[offsets[c + 1] - 1], in the order that VTK's type of cell has. A
- * polyhedron (type 42) lists each of its points once, and names its faces besides: from
- * polyhedron_faces[polyhedron_offsets[c]] to polyhedron_faces[polyhedron_offsets[c + 1] - 1]; face
+ * polyhedron (type 42) lists each of its points once, and has faces besides. They are
+ * polyhedron_faces[polyhedron_offsets[c]] to polyhedron_faces[polyhedron_offsets[c + 1] - 1]. Face
  * f has the points from face_points[face_offsets[f]] on. */
 typedef struct pillion_cells {
   size_t size; /**< sizeof(pillion_cells), set by the program */

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A publication as a stage in Python sees it, the products that it writes, and its state.
-#include <mpi.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <optional>
 #include <pillion/stage/block.hpp>
+#include <tuple>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "core/handles.hpp"
@@ -100,17 +105,10 @@ void reduce(const Work& work, uintptr_t data, int64_t count, int32_t type, int32
   work.check(status);
 }
 
-struct Columns {
-  std::vector<std::string> names, units;
-  std::vector<uintptr_t> values;
-  std::vector<bool> are_integers;
-};
-
-struct Attributes {
-  std::vector<std::string> names, units, texts;
-  std::vector<double> values;
-  std::vector<bool> are_texts;
-};
+/// Name, units, address of the values, whether they are integers, role, and what it is about.
+using Column = std::tuple<std::string, std::string, uintptr_t, bool, int32_t, std::string>;
+/// Name, units, and the text or number.
+using Attribute = std::tuple<std::string, std::string, std::variant<std::string, double>>;
 
 /// Which file a table goes to, and how.
 struct Kept {
@@ -118,20 +116,23 @@ struct Kept {
 };
 
 void write_table(const Work& work, const std::string& name, const std::string& title, Kept kept,
-                 int64_t rows, const Columns& columns, const Attributes& attributes) {
+                 int64_t rows, const std::vector<Column>& columns,
+                 const std::vector<Attribute>& attributes) {
   std::vector<pillion_column> columns_of;
-  for (size_t c = 0; c < columns.names.size(); ++c) {
-    const void* values = reinterpret_cast<const void*>(columns.values[c]);
-    const bool integer = columns.are_integers[c];
-    columns_of.push_back({columns.names[c].c_str(), columns.units[c].c_str(),
+  for (const auto& [column, units, address, integer, role, of] : columns) {
+    const void* values = reinterpret_cast<const void*>(address);
+    columns_of.push_back({sizeof(pillion_column), column.c_str(), units.c_str(),
                           integer ? nullptr : static_cast<const double*>(values),
-                          integer ? static_cast<const int64_t*>(values) : nullptr});
+                          integer ? static_cast<const int64_t*>(values) : nullptr, role,
+                          of.c_str()});
   }
   std::vector<pillion_attribute> attributes_of;
-  for (size_t a = 0; a < attributes.names.size(); ++a)
-    attributes_of.push_back({attributes.names[a].c_str(), attributes.units[a].c_str(),
-                             attributes.are_texts[a] ? attributes.texts[a].c_str() : nullptr,
-                             attributes.values[a]});
+  for (const auto& [attribute, units, value] : attributes) {
+    const auto* text = std::get_if<std::string>(&value);
+    attributes_of.push_back({attribute.c_str(), units.c_str(),
+                             text != nullptr ? text->c_str() : nullptr,
+                             text != nullptr ? 0 : std::get<double>(value)});
+  }
   pillion_table table{};
   table.size = sizeof table;
   table.name = name.c_str();
@@ -167,16 +168,10 @@ std::string product_folder(const Work& work) {
 
 void bind_products(nb::class_<Work>& work) {
   work.def("write_table",
-           [](const Work& self, const std::string& name, const std::string& title, bool per_step,
-              bool growing, int64_t rows, const std::vector<std::string>& names,
-              const std::vector<std::string>& units, const std::vector<uintptr_t>& values,
-              const std::vector<bool>& integers, const std::vector<std::string>& attribute_names,
-              const std::vector<std::string>& attribute_units,
-              const std::vector<std::string>& attribute_texts,
-              const std::vector<double>& attribute_values, const std::vector<bool>& are_texts) {
-             write_table(
-                 self, name, title, {per_step, growing}, rows, {names, units, values, integers},
-                 {attribute_names, attribute_units, attribute_texts, attribute_values, are_texts});
+           [](const Work& self, const std::string& name, const std::string& title,
+              std::pair<bool, bool> kept, int64_t rows, const std::vector<Column>& columns,
+              const std::vector<Attribute>& attributes) {
+             write_table(self, name, title, {kept.first, kept.second}, rows, columns, attributes);
            })
       .def("write_text", write_text, nb::arg("name"), nb::arg("title"), nb::arg("comment").none(),
            nb::arg("text"))
@@ -219,8 +214,7 @@ void bind_work(nb::module_& module) {
       .def("peers", [](const Work& w) { return w.host().peers(w.get()); })
       .def("reduce", reduce, nb::arg("data"), nb::arg("count"), nb::arg("type"),
            nb::arg("operation"))
-      .def("communicator",
-           [](const Work& w) { return MPI_Comm_c2f(w.host().communicator(w.get())); });
+      .def("communicator", [](const Work& w) { return w.host().communicator(w.get()); });
   bind_views(work);
   bind_products(work);
 }

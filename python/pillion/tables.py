@@ -21,6 +21,7 @@ import numpy as np
 import yaml
 
 from pillion import shared_files
+from pillion.column_roles import ROLES, Role
 from pillion.errors import Error
 from pillion.yaml_text import ProductLoader
 
@@ -75,11 +76,15 @@ def write_comparison(path: Path, label: str, columns: dict[str, np.ndarray]) -> 
 
 @dataclass(frozen=True)
 class Column:
-    """A named array with units ("" if it has none)."""
+    """A named array with units ("" if it has none). `of` names the column that it is about, as an
+    error is.
+    """
 
     name: str
     units: str
     values: np.ndarray
+    role: Role = Role.VALUE
+    of: str = ""
 
 
 @dataclass(frozen=True)
@@ -123,6 +128,11 @@ class Table:
     @property
     def rows(self) -> int:
         return len(next(iter(self.columns.values())).values)
+
+    def about(self, name: str, role: Role) -> Column | None:
+        """The column that is the error, a bound, the count or the weight of column `name`."""
+        columns = self.columns.values()
+        return next((c for c in columns if c.role is role and c.of == name), None)
 
 
 @dataclass(frozen=True)
@@ -227,6 +237,8 @@ def _read_columns(path: Path, head: dict[str, Any], lines: list[str]) -> dict[st
             name,
             str(entry.get("units") or ""),
             _array(path, name, entry.get("type"), [row[i] for row in rows]),
+            ROLES.get(str(entry.get("role")), Role.VALUE),
+            str(entry.get("of") or ""),
         )
         for i, (name, entry) in enumerate(described.items())
     }

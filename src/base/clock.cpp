@@ -25,6 +25,7 @@ class SystemClock final : public Clock {
     return duration<double>(system_clock::now().time_since_epoch()).count();
   }
   void sleep(double seconds) override {
+    // Its callers have no lock; it is not woken early.
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
   }
   void yield() override { std::this_thread::yield(); }

@@ -42,6 +42,7 @@ struct CopyThreads::Pool {
   void live() {
     std::unique_lock lock(mutex);
     for (;;) {
+      // Idle until a run begins or the pool ends. The mutex is released meanwhile.
       begun.wait(lock, [&] { return ends || (part != nullptr && next < parts); });
       if (ends) return;
       work(lock);
@@ -92,6 +93,7 @@ void CopyThreads::run(size_t parts, const std::function<void(size_t)>& part) {
   pool_->parts = parts;
   pool_->begun.notify_all();
   pool_->work(lock);
+  // Other threads may still copy their last part: all of it is in memory of the caller, and ends.
   pool_->done.wait(lock, [&] { return pool_->part == nullptr; });
 }
 

@@ -78,6 +78,7 @@ DiskDeadline::~DiskDeadline() {
 std::function<bool(double)> DiskDeadline::rest() const {
   return [writer = writer_](double seconds) {
     std::unique_lock lock(writer->mutex);
+    // The thread that writes takes the mutex only between writes; `seconds` bounds the wait.
     return writer->wait(lock, seconds, [&] { return writer->queue.empty(); });
   };
 }
@@ -99,6 +100,7 @@ bool on_disk(std::function<void()> deed) {
   }
   writer->queue.push_back(queued);
   writer->news.notify_all();
+  // Beyond the deadline the write stays with the thread, which owns all that it needs.
   if (!writer->wait(lock, deadline_of_thread->end_ - monotonic_seconds(),
                     [&] { return queued->is_done; })) {
     deadline_of_thread->has_passed_ = true;

@@ -166,6 +166,7 @@ Bytes run_program(const std::vector<std::string>& words, const Bytes& input, dou
   in_write.close();
   ended = ended && ends_before(child, end);
   if (!ended) kill(child, SIGKILL);
+  // It has ended or was killed, so this does not wait long.
   const int status = wait_for(child);
   if (!ended) fail(ErrorCode::File, "'{}' gave no answer within {} s", words[0], seconds);
   if (WIFSIGNALED(status))

@@ -14,8 +14,9 @@ namespace pillion::model {
 
 namespace {
 
-// vtkCellType.h. Quadratic and Lagrange cells have curved faces; Lagrange cells of any order have
-// any number of points. Up to order 2 these get the numbers of other types when they are shared.
+// Numbers are those of VTK. Quadratic and Lagrange cells have curved faces; Lagrange cells of any
+// order have any number of points. Up to order 2 these get the numbers of other types when they are
+// shared.
 constexpr std::array<CellType, 37> cell_types{{
     {1, "vertex", 0, 1, 1},
     {2, "poly vertex", 0, 0, 1},

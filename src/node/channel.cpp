@@ -209,6 +209,8 @@ void ChannelWriter::wait(double patience) {
   words_.asleep.store(static_cast<uint32_t>(number) + 1);
   const uint32_t seen = bell.load();
   if (reclaim() == before && done(number) == before)
+    // The reader changes its bell after it has finished a message: one that it finished since the
+    // bell was read ends the sleep at once.
     base::clock().sleep_while(bell, seen, patience);
   words_.asleep.store(0);
 }
@@ -313,6 +315,7 @@ bool ChannelReader::doze(int64_t index, double patience) {
   const auto is_there = [&] {
     return words_.published.load() > index || words_.closed.load() != 0;
   };
+  // Short naps until a message is there: a writer that publishes often needs no call then.
   if (base::wait_until(is_there, until, naps)) return true;
   return until < dozing_since_ + dozing;
 }
@@ -330,6 +333,7 @@ bool ChannelReader::is_expelled() const {
 ChannelReader::Next ChannelReader::wait(int64_t index, double patience, bool may_doze) {
   if (!keep_slot() || is_evicted()) return Next::End;
   if (words_.published.load() > index) return Next::Message;
+  // Waits for at most `patience`, then looks whether the writer lives.
   if (!may_doze || !doze(index, patience)) sleep(index, patience);
   // Whatever the writer published before it died or closed comes first.
   const bool over = words_.closed.load() != 0 || !writer_.lives(words_.writer);
@@ -341,6 +345,8 @@ void ChannelReader::sleep(int64_t index, double patience) {
   slot_.sleeping.store(1);
   const uint32_t seen = words_.call.load();
   if (words_.published.load() <= index && words_.closed.load() == 0)
+    // The writer changes `call` after it has published, and only for readers that are marked as
+    // sleeping: the mark is set before the words are read, so that no call is missed.
     base::clock().sleep_while(words_.call, seen, patience);
   slot_.sleeping.store(0);
 }

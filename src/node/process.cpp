@@ -108,6 +108,7 @@ Token learn_this_process() {
 // A fork has another number.
 Token this_process() {
   static std::atomic<Token> known{0};
+  // Relaxed: the number stands for itself, and threads that race learn the same.
   Token mine = known.load(std::memory_order_relaxed);
   if (number_of(mine) == getpid()) return mine;
   mine = learn_this_process();

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <stdexcept>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -248,5 +250,15 @@ struct Overloaded : Functions... {
 };
 template <class... Functions>
 Overloaded(Functions...) -> Overloaded<Functions...>;
+
+/// Beside these functions: kinds of actions that another place carries out. One that comes here is
+/// a defect. A new kind of action does not compile until every place names it.
+template <class Result, class... Kinds>
+struct Elsewhere {
+  template <class Action>
+  requires(std::is_same_v<Action, Kinds> || ...) Result operator()(const Action&) const {
+    throw std::logic_error("an action came where it is not carried out");
+  }
+};
 
 }  // namespace pillion::policy

@@ -6,6 +6,7 @@
 #include <pillion/version.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <set>
 #include <string_view>
@@ -87,16 +88,28 @@ std::vector<ScalarValue> scalars_beside(const pillion_table& table, const Origin
   return out;
 }
 
+const char* name_of_role(int32_t role) {
+  constexpr std::array names{"value", "error", "lower", "upper", "count", "weight"};
+  return names.at(static_cast<size_t>(role));
+}
+
+bool is_about_one(const pillion_column& column) { return column.of != nullptr && *column.of != 0; }
+
 void put_head(Buffer& out, const pillion_table& table, const Origin& origin, Numbers numbers) {
   auto to = std::back_inserter(out);
   fmt::format_to(to, "# pillion: table 1\n");
   put_origin(out, table.title, table.name, origin, "# ", numbers);
   if (is_growing(table)) fmt::format_to(to, "# rows: {}\n", numbers.of(table.rows));
   fmt::format_to(to, "# columns:\n");
-  for (int32_t c = 0; c < table.column_count; ++c)
-    fmt::format_to(to, "#   - {{name: {}, units: {}, type: {}}}\n", q(table.columns[c].name),
-                   q(table.columns[c].units),
-                   q(table.columns[c].integers != nullptr ? "int64" : "float64"));
+  for (int32_t c = 0; c < table.column_count; ++c) {
+    const auto& column = table.columns[c];
+    fmt::format_to(to, "#   - {{name: {}, units: {}, type: {}", q(column.name), q(column.units),
+                   q(column.integers != nullptr ? "int64" : "float64"));
+    if (column.role != PILLION_COLUMN_VALUE)
+      fmt::format_to(to, ", role: {}", name_of_role(column.role));
+    if (is_about_one(column)) fmt::format_to(to, ", of: {}", q(column.of));
+    fmt::format_to(to, "}}\n");
+  }
   const auto added =
       table.per_step == 1 ? scalars_beside(table, origin) : std::vector<ScalarValue>();
   const bool any = table.attribute_count > 0 || !added.empty();
@@ -154,6 +167,30 @@ void put_rows(Buffer& out, const pillion_table& table) {
   }
 }
 
+/// What a column is about is a value of the table, and an error has its units.
+void check_role(const pillion_table& table, const pillion_column& column) {
+  const std::string place = fmt::format("column '{}' of table '{}'", column.name, table.name);
+  if (column.role < PILLION_COLUMN_VALUE || column.role > PILLION_COLUMN_WEIGHT)
+    base::fail(ErrorCode::Stage, "{} has the role {}, which this version does not know", place,
+               column.role);
+  const char* role = name_of_role(column.role);
+  if (!is_about_one(column)) {
+    if (column.role >= PILLION_COLUMN_ERROR && column.role <= PILLION_COLUMN_UPPER)
+      base::fail(ErrorCode::Stage, "{} is of the role {}; `of` must name a column", place, role);
+    return;
+  }
+  const auto* end = table.columns + table.column_count;
+  const auto* of = std::find_if(table.columns, end, [&](const auto& other) {
+    return std::string_view(other.name) == column.of && other.role == PILLION_COLUMN_VALUE;
+  });
+  if (column.role == PILLION_COLUMN_VALUE || of == end)
+    base::fail(ErrorCode::Stage, "{} is of the role {} of '{}', which {}", place, role, column.of,
+               of == end ? "is not a column with values" : "only other roles can be");
+  if (column.role <= PILLION_COLUMN_UPPER && std::string_view(of->units) != column.units)
+    base::fail(ErrorCode::Stage, "{} has the units '{}', but '{}' has '{}'", place, column.units,
+               column.of, of->units);
+}
+
 void check_table(const pillion_table& table) {
   const std::string name = table.name == nullptr ? "" : table.name;
   check_name(name);
@@ -172,6 +209,7 @@ void check_table(const pillion_table& table) {
     if (table.rows > 0 && (column.reals == nullptr) == (column.integers == nullptr))
       base::fail(ErrorCode::Stage, "column '{}' of table '{}' must have reals or integers",
                  column.name, name);
+    check_role(table, column);
   }
   if (is_growing(table) && table.in_parts != 0)
     base::fail(ErrorCode::Stage, "table '{}' is in parts, and rows cannot be added to it", name);

@@ -242,6 +242,10 @@ void Redistribution::exchange(std::span<const FieldArrays> fields,
   }
   copy(kept, fields);
   size_t open = coming_.size();
+  // No deadlock: receives are posted, messages are under way, and memory that is handed over has
+  // room for a whole exchange. Only what a peer has not read of the exchange before is waited for,
+  // in begin_writing, and the rank that is furthest behind waits for nothing. There is no order
+  // among arrivals, so both kinds are looked at in turn.
   while (open > 0 || !handed_.empty()) {
     bool progress = false;
     for (auto& from : handed_) progress = take(from, fields) || progress;
@@ -253,8 +257,10 @@ void Redistribution::exchange(std::span<const FieldArrays> fields,
         --open;
         progress = true;
       }
+    // A peer that shares this core packs meanwhile.
     if (!progress) base::clock().yield();
   }
+  // All ranks of the exchange have posted their receives, or will before they wait.
   for (auto& request : going_) request.wait();
   memory_->trim();
 }
@@ -337,6 +343,7 @@ model::MeshBlocks ParticleExchange::exchange(const layout::Request& request,
   for (const auto& message : sent_)
     pending.push_back(
         comm::send(*ranks_, message.at, message.size, message.rank, comm::tags::particle_values));
+  // Receives were posted before the sends, on every rank.
   for (auto& message : pending) message.wait();
   return layout::unpack(received(), request, catalogue, unpacking_);
 }

@@ -124,12 +124,15 @@ void NodePath::divide_for(uint64_t plan, const Sizes& sizes) {
 std::byte* NodePath::begin_writing(int to) const {
   const auto& mine = words(me_, to);
   const auto& theirs = words(to, me_);
+  // Until the peer has read all of the exchange before. Acquire: its reads come before the writes
+  // that follow here. It gets there: exchanges have the same order on all ranks.
   while (theirs.read.load(std::memory_order_acquire) != mine.written.load()) base::clock().yield();
   return maps_[static_cast<size_t>(me_)].data() + mine.offset;
 }
 
 void NodePath::wrote(int to, size_t bytes) const {
   auto& mine = words(me_, to);
+  // Only this rank writes the word. Release: the values come before their count.
   mine.written.store(mine.written.load(std::memory_order_relaxed) + bytes,
                      std::memory_order_release);
 }
@@ -139,12 +142,14 @@ const std::byte* NodePath::begin_reading(int from) const {
 }
 
 size_t NodePath::unread(int from) const {
+  // Acquire: the values that are counted can be read. The other word is this rank's own.
   return words(from, me_).written.load(std::memory_order_acquire) -
          words(me_, from).read.load(std::memory_order_relaxed);
 }
 
 void NodePath::did_read(int from, size_t bytes) const {
   auto& mine = words(me_, from);
+  // Release: reads of the values come before the peer learns that it may write over them.
   mine.read.store(mine.read.load(std::memory_order_relaxed) + bytes, std::memory_order_release);
 }
 

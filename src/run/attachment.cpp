@@ -185,6 +185,7 @@ Look look_for(const comm::Communicator& sidecars, const comm::Communicator& neig
     look.asked_to_leave = sidecars.reduced<int32_t>(leave() ? 1 : 0, comm::Operation::Max) != 0;
     if (is_complete(sidecars, neighbours, look.mine) || waited >= patience || look.asked_to_leave)
       return look;
+    // All ranks have reduced the same numbers, so all sleep and none waits for another.
     base::clock().sleep(std::min(pause, patience - waited));
   }
 }

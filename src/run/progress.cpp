@@ -259,6 +259,7 @@ void ProgressFile::live() {
   };
   while (!ended_) {
     attempt();
+    // The mutex is released meanwhile, and notes of the run wait for no write.
     wake_.wait_for(lock, period_, [this] { return ended_; });
   }
   attempt();

@@ -66,7 +66,7 @@ class Waiting {
   StepPosition& mark_;
 };
 
-// The progress of an active run as text (docs/products.md has the keys). Pure: progress_file.hpp
+// The progress of an active run as text (docs/products.md has the keys). Pure: ProgressFile below
 // writes the file.
 
 /// `Left` is for sidecars that were asked to leave while the run was active.

@@ -245,6 +245,17 @@ void remove_leftovers(const fs::path& folder, const IsLeftover& is_leftover) {
     if (is_leftover(entry.filename().string())) (void)base::remove_all(entry);
 }
 
+void refuse_unwritable(const fs::path& folder) {
+  if (access(folder.c_str(), W_OK | X_OK) == 0) return;
+  const int error = errno;
+  struct stat status {};
+  (void)stat(folder.c_str(), &status);
+  base::fail(ErrorCode::File,
+             "no products can be written to the output folder {}, whose mode is {:04o}: {}; a "
+             "umask must leave the owner all rights, as 0077 does",
+             called(folder), status.st_mode & 07777U, std::strerror(error));
+}
+
 }  // namespace
 
 void RunFolder::clear(const FolderClaim& claim, const FolderState& state) {
@@ -293,15 +304,7 @@ std::vector<std::string> RunFolder::own_folders(const fs::path& folder,
 
 RunFolder RunFolder::take(const FolderClaim& claim) {
   products::make_folder(claim.folder);
-  if (access(claim.folder.c_str(), W_OK | X_OK) != 0) {
-    const int error = errno;
-    struct stat status {};
-    (void)stat(claim.folder.c_str(), &status);
-    base::fail(ErrorCode::File,
-               "no products can be written to the output folder {}, whose mode is {:04o}: {}; a "
-               "umask must leave the owner all rights, as 0077 does",
-               called(claim.folder), status.st_mode & 07777U, std::strerror(error));
-  }
+  refuse_unwritable(claim.folder);
   const fs::path path = claim.folder / marker_name;
   RunFolder out(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
   if (out.marker_ < 0)
@@ -314,39 +317,12 @@ RunFolder RunFolder::take(const FolderClaim& claim) {
   if (lock == Lock::Unsupported)
     out.warnings_.push_back(fmt::format(
         "the file system of {} has no locks, so nothing prevents a second run from writing there "
-        "at "
-        "the same time{}",
+        "at the same time{}",
         called(claim.folder),
         earlier == Liveness::Unknown
             ? fmt::format("; nor can it be seen from here whether {} has ended", holder(state.mark))
             : ""));
-  std::vector<std::string> known;
-  out.continued_ = claim.resumed_runs;
-  if (state.mark && continues(claim, *state.mark)) {
-    known = state.mark->folders;
-    for (const auto& id : state.mark->continues) out.continued_.push_back(id);
-    if (!state.mark->id.empty()) out.continued_.push_back(state.mark->id);
-    std::vector<std::string> once;
-    for (const auto& id : out.continued_)
-      if (std::find(once.begin(), once.end(), id) == once.end()) once.push_back(id);
-    out.continued_ = once;
-    // One that was killed is repeated; one that has ended may be a variant of this one.
-    const auto& runs = claim.resumed_runs;
-    const bool is_variant = !state.mark->ended.empty() && !runs.empty() &&
-                            std::find(runs.begin(), runs.end(), state.mark->id) == runs.end();
-    if (is_variant)
-      out.warnings_.push_back(fmt::format(
-          "the results in {} were continued by {}, from the same checkpoint or a later one; its "
-          "steps after this checkpoint are replaced",
-          called(claim.folder), whose(state.mark)));
-  } else {
-    out.clear(claim, state);
-    if (claim.resumes && state.has_results)
-      out.warnings_.push_back(
-          fmt::format("the results in {} were not of the run that is resumed, so they are not "
-                      "continued",
-                      called(claim.folder)));
-  }
+  const auto known = out.succeed(claim, state);
   remove_leftovers(claim.folder, [&](const std::string& name) {
     const bool unowned = lock == Lock::Taken || (state.mark && !state.mark->id.empty() &&
                                                  name.find(state.mark->id) != std::string::npos);
@@ -367,6 +343,34 @@ RunFolder RunFolder::take(const FolderClaim& claim) {
   // Others may join now, and none may take it.
   (void)try_lock(out.marker_, F_RDLCK);
   return out;
+}
+
+std::vector<std::string> RunFolder::succeed(const FolderClaim& claim, const FolderState& state) {
+  continued_ = claim.resumed_runs;
+  if (!state.mark || !continues(claim, *state.mark)) {
+    clear(claim, state);
+    if (claim.resumes && state.has_results)
+      warnings_.push_back(fmt::format(
+          "the results in {} were not of the run that is resumed, so they are not continued",
+          called(claim.folder)));
+    return {};
+  }
+  for (const auto& id : state.mark->continues) continued_.push_back(id);
+  if (!state.mark->id.empty()) continued_.push_back(state.mark->id);
+  std::vector<std::string> once;
+  for (const auto& id : continued_)
+    if (std::find(once.begin(), once.end(), id) == once.end()) once.push_back(id);
+  continued_ = once;
+  // One that was killed is repeated; one that has ended may be a variant of this one.
+  const auto& runs = claim.resumed_runs;
+  const bool is_variant = !state.mark->ended.empty() && !runs.empty() &&
+                          std::find(runs.begin(), runs.end(), state.mark->id) == runs.end();
+  if (is_variant)
+    warnings_.push_back(fmt::format(
+        "the results in {} were continued by {}, from the same checkpoint or a later one; its "
+        "steps after this checkpoint are replaced",
+        called(claim.folder), whose(state.mark)));
+  return state.mark->folders;
 }
 
 RunFolder RunFolder::join(const fs::path& folder, uint64_t run,

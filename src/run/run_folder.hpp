@@ -75,6 +75,9 @@ class RunFolder {
 
  private:
   explicit RunFolder(int marker) : marker_(marker) {}
+  /// Continues the run that the folder is of, or moves its results aside. Folders of its analyses
+  /// if it is continued.
+  std::vector<std::string> succeed(const FolderClaim& claim, const FolderState& state);
   void clear(const FolderClaim& claim, const FolderState& state);
   /// Folders that belong to the run alone. Warns of folders with other content.
   std::vector<std::string> own_folders(const std::filesystem::path& folder,

@@ -47,6 +47,7 @@ void send_load_report(const Run& run, double busy) {
       out.put(static_cast<double>(account.publications));
     }
     const auto bytes = out.take();
+    // Less than most_told reports: so short a message is sent without waiting for its receiver.
     comm::send(run.world, bytes.data(), bytes.size(), to, comm::tags::load_report).wait();
   }
 }
@@ -77,10 +78,12 @@ void tell_finished(const Run& run, const base::Bytes& summary) {
   if (run.side.rank() != 0) return;
   const int to = run.ranks_of(topology::Role::Simulation).front();
   for (size_t first = 0; first < summary.size(); first += longest)
+    // Each at most `longest`: sent without waiting for its receiver.
     comm::send(run.world, summary.data() + first, std::min(longest, summary.size() - first), to,
                comm::tags::sidecars_summary)
         .wait();
   const auto size = static_cast<int64_t>(summary.size());
+  // As short as those: no wait for the simulation, which may have ended.
   comm::send(run.world, &size, sizeof size, to, comm::tags::sidecars_finished).wait();
 }
 
@@ -88,6 +91,7 @@ std::optional<base::Bytes> await_finished(const Run& run, double deadline) {
   const int from = run.ranks_of(topology::Role::Sidecar).front();
   std::optional<comm::Arrival> arrival;
   const auto await = [&](int tag) {
+    // Looks for the message, and receives none yet: a late sidecar leaves nothing under way.
     return base::wait_until(
         [&] { return (arrival = comm::find_arrival(run.world, from, tag)).has_value(); }, deadline);
   };
@@ -116,6 +120,7 @@ bool await_late_sidecars_at_finalize(const Run& run, double seconds) {
     expected = std::make_shared<Expected>();
     from = run.ranks_of(topology::Role::Sidecar).front();
     must_end = [expected, seconds] {
+      // In MPI_Finalize, when products and report are written: only `seconds` are lost.
       if (base::wait_until([&] { return expected->message.test(); },
                            base::monotonic_seconds() + seconds))
         return false;
@@ -143,6 +148,7 @@ void SidecarFailure::tell(const std::string& why, const std::vector<int>& ranks)
   const auto all_sent = [&] {
     return std::all_of(sent.begin(), sent.end(), [](comm::Request& r) { return r.test(); });
   };
+  // Ranks of the simulation look for it at their steps; a rank that has ended does not.
   if (!base::wait_until(all_sent, base::monotonic_seconds() + run_.configuration.sidecars.deadline))
     (void)text.release();
 }

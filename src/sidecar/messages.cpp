@@ -3,7 +3,6 @@
 #include "sidecar/messages.hpp"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 
 namespace pillion::sidecar {
@@ -51,7 +50,8 @@ bool Messages::passes(Message& message) const {
 
 namespace {
 
-/// What ranks reduce about a message: the places of the due analyses follow.
+/// What ranks reduce about a message. A mark of each analysis of the job follows: that it is
+/// unusable on some rank.
 enum Mark {
   no_message,
   leave_requested,
@@ -65,12 +65,9 @@ enum Mark {
   from_end,      ///< the same of the lowest rank that has one which ends the run
   header_size,   ///< of the largest header
   digest,        ///< the greatest of two digests, and of their complements
-  first_due = digest + 4
+  first_analysis = digest + 4
 };
-constexpr size_t most_due = 57;  // beyond that places are shared
-using Marks = std::array<int32_t, Mark::first_due + most_due>;
-
-size_t place_of(size_t due) { return Mark::first_due + due % most_due; }
+using Marks = std::vector<int32_t>;
 
 /// Of all that ranks must agree on in a header, and do as a rule: not of what is of one rank alone.
 uint64_t digest_of(PublicationHeader header) {
@@ -100,8 +97,6 @@ void mark(Marks& marks, const PublicationHeader& header) {
     to[0] = std::max(to[0], part);
     to[1] = std::max(to[1], ~part);
   }
-  for (size_t d = 0; d < header.due.size(); ++d)
-    if (header.due[d].unusable != 0) marks[place_of(d)] = 1;
 }
 
 bool have_same_header(const Marks& marks) {
@@ -111,9 +106,11 @@ bool have_same_header(const Marks& marks) {
 
 }  // namespace
 
+Messages::Messages(const comm::Communicator& side, policy::SidecarPolicy& policy)
+    : side_(side), policy_(policy), marks_(Mark::first_analysis + policy.analyses()) {}
+
 // One reduction of fixed size, as a rule: each rank that has a source has the header from there. It
 // is sent only if a rank has none, or if they differ, as when a rank has dropped the publication.
-// All sources of all ranks list the same due analyses in the same order, so their places agree.
 // Every rank comes here when it has a message, or knows that none comes. The simulation's ranks
 // publish at times of their own, so the first sidecar may be here long before the last.
 void Messages::agree(Message& message) {
@@ -132,7 +129,8 @@ void Messages::agree(Message& message) {
 }
 
 void Messages::reduce(Message& message, const policy::MessageStatus& mine) {
-  Marks marks{};
+  auto& marks = marks_;
+  std::fill(marks.begin(), marks.end(), 0);
   std::fill_n(&marks[Mark::digest], 4, std::numeric_limits<int32_t>::min());
   marks[Mark::no_message] = mine.no_message ? 1 : 0;
   marks[Mark::leave_requested] = mine.leave_requested ? 1 : 0;
@@ -155,7 +153,13 @@ void Messages::reduce(Message& message, const policy::MessageStatus& mine) {
     if (ends) marks[Mark::from_end] = marks[Mark::from_first];
     marks[Mark::header_size] = static_cast<int32_t>(head.size());
   }
-  for (const auto& [source, header] : message.headers) mark(marks, header);
+  for (const auto& [source, header] : message.headers) {
+    mark(marks, header);
+    for (const auto& [analysis, due] : due_in(header))
+      if (due.unusable != 0) marks[Mark::first_analysis + analysis] = 1;
+  }
+  // Every sidecar reduces once for each message, in the order of messages. One that has no message
+  // yet does so with an empty one, so others wait for its look at most.
   if (side_.size() > 1)
     comm::start_maximum(side_, marks.data(), static_cast<int>(marks.size())).wait_asleep();
   message.all.no_message = marks[Mark::no_message] != 0;
@@ -176,10 +180,8 @@ void Messages::reduce(Message& message, const policy::MessageStatus& mine) {
   header.dropped = message.all.dropped;
   header.schema_changed = marks[Mark::schema_changed] != 0;
   header.scattered = marks[Mark::scattered] != 0;
-  if (header.kind == transport::MessageKind::Publication)
-    for (size_t d = 0; d < header.due.size(); ++d) header.due[d].unusable = marks[place_of(d)];
-  for (const auto& [analysis, due] : due_in(header))
-    if (due.unusable != 0) message.all.unusable.insert(analysis);
+  for (const size_t analysis : analyses_in(header))
+    if (marks[Mark::first_analysis + analysis] != 0) message.all.unusable.insert(analysis);
 }
 
 // The first sidecar that has a source sends the header to the others.

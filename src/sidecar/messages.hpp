@@ -22,8 +22,8 @@ struct Message {
 
 class Messages {
  public:
-  Messages(const comm::Communicator& side, policy::SidecarPolicy& policy)
-      : side_(side), policy_(policy) {}
+  /// The policy has its analyses already.
+  Messages(const comm::Communicator& side, policy::SidecarPolicy& policy);
   void set_receiver(std::unique_ptr<transport::Receiver> receiver) {
     receiver_ = std::move(receiver);
   }
@@ -67,6 +67,7 @@ class Messages {
   run::LayoutRequests layout_requests_;
   Leaving* leaving_ = nullptr;
   int32_t base_ = 0;
+  std::vector<int32_t> marks_;                 ///< what ranks reduce about a message
   std::map<int, transport::KeptArrays> kept_;  ///< by source
 };
 

@@ -191,9 +191,11 @@ Sidecar::Event SidecarJob::carry_out(const policy::SidecarAction& action) {
           [&](const policy::WriteReport&) { return write_report(), Event(); },
           [&](const policy::ShowRunEnded&) { return receiver_->show_over(), Event(); },
           [&](const policy::LeaveSlot&) { return leave_slot(), Event(); },
-          [&](const auto&) -> Event {
-            base::fail(ErrorCode::Internal, "an action of sidecars reached their job");
-          }},
+          // Sidecars carry out these, in whichever job they are.
+          policy::Elsewhere<Event, policy::Receive, policy::Analyse, policy::CountDropped,
+                            policy::SaveCheckpoint, policy::RestoreMigrated,
+                            policy::SaveForMigration, policy::FinishFailed, policy::FinishAnalyses,
+                            policy::Acknowledge>{}},
       action);
 }
 
@@ -210,6 +212,7 @@ Sidecar::Event SidecarJob::claim(const policy::Claim& claim) {
   }
   bool claimed = attachment_.is_first != claim.first_ranks;
   if (!claimed)
+    // Until the simulation has seen that the predecessor died, at its next step or look.
     claimed = base::wait_until([&] { return receiver_->claim(number_); },
                                base::monotonic_seconds() + claim.patience);
   const bool all = run_.side.reduced<int32_t>(claimed ? 1 : 0, comm::Operation::Min) != 0;

@@ -35,6 +35,21 @@ std::optional<Error> unsaved(const Publisher& publisher, const Subscribers& subs
   return Error(ErrorCode::File, "sidecars could not save their state: " + failure);
 }
 
+const char* retired(bool had_none) {
+  return had_none ? "no sidecars were there to finish when the simulation ended"
+                  : "the sidecars had not finished when the simulation ended; they continue and "
+                    "complete the report";
+}
+
+void warn_of_unfinished(run::Run& run) {
+  run.warn(fmt::format(
+      "sidecars had not finished when the simulation ended, within the deadline of {:.4g} s; what "
+      "they have not finished is counted as lost, and the report lacks their costs. They continue "
+      "until MPI_Finalize, which ends the job if they hang; a longer 'sidecars: {{deadline: …}}' "
+      "waits for them",
+      run.configuration.sidecars.deadline));
+}
+
 }  // namespace
 
 // What takes memory comes before the ranks agree to begin, or fails on all of them where they meet
@@ -55,36 +70,37 @@ void Simulation::checkpoint(const char* given) {
     actions = policy_.on(policy::CheckpointRequested{});
   });
   std::exception_ptr failure;
-  for (const auto& action : actions) {
-    if (std::holds_alternative<policy::SettleAll>(action)) {
-      settle_all();
-    } else if (std::holds_alternative<policy::SaveStages>(action)) {
-      run::begin_checkpoint(run_, path, !publisher_ || publisher_->fits_header());
-      stages_.save(aside);
-    } else if (std::holds_alternative<policy::SendCheckpoint>(action)) {
-      transport::PublicationHeader head;
-      comm::together(run_.side, [&] {
-        head =
-            publisher_->header(MessageKind::Checkpoint, agenda_.last_step(), agenda_.last_time());
-        head.path = std::filesystem::absolute(aside).string();
-      });
-      failure = comm::failure_of([&] { publisher_->send(head); });
-    } else if (std::holds_alternative<policy::AwaitSidecars>(action)) {
-      const auto late =
-          comm::failure_of([&] { answered_ = publisher_->await_all(End::Checkpoint); });
-      if (!failure) failure = late;
-    } else if (std::holds_alternative<policy::FinishCheckpoint>(action)) {
-      comm::together(run_.side, [&] {
-        comm::rethrow(failure);
-        if (!publisher_) return;
-        if (const auto error = unsaved(*publisher_, subscribers_, answered_)) throw *error;
-      });
-      agree_on_spilled();
-      run::finish_checkpoint(run_, path, [this] { return checkpoint_scope(); });
-    } else {
-      carry_out({action});
-    }
-  }
+  const policy::Overloaded act{
+      [&](const policy::SettleAll&) { settle_all(); },
+      [&](const policy::SaveStages&) {
+        run::begin_checkpoint(run_, path, !publisher_ || publisher_->fits_header());
+        stages_.save(aside);
+      },
+      [&](const policy::SendCheckpoint&) {
+        transport::PublicationHeader head;
+        comm::together(run_.side, [&] {
+          head =
+              publisher_->header(MessageKind::Checkpoint, agenda_.last_step(), agenda_.last_time());
+          head.path = std::filesystem::absolute(aside).string();
+        });
+        failure = comm::failure_of([&] { publisher_->send(head); });
+      },
+      [&](const policy::AwaitSidecars&) {
+        const auto late =
+            comm::failure_of([&] { answered_ = publisher_->await_all(End::Checkpoint); });
+        if (!failure) failure = late;
+      },
+      [&](const policy::FinishCheckpoint&) {
+        comm::together(run_.side, [&] {
+          comm::rethrow(failure);
+          if (!publisher_) return;
+          if (const auto error = unsaved(*publisher_, subscribers_, answered_)) throw *error;
+        });
+        agree_on_spilled();
+        run::finish_checkpoint(run_, path, [this] { return checkpoint_scope(); });
+      },
+      [&](const auto& other) { carry_out({other}); }};
+  for (const auto& action : actions) std::visit(act, action);
   watch.end(run_.timeline, "checkpoint", "checkpoint", agenda_.last_step());
 }
 
@@ -160,26 +176,21 @@ void Simulation::close(double seconds) {
                       agenda_.last_step(), agenda_.last_time(), known_steps_));
     });
   contain(nothing, [&] { warn_of_schedules(); });
-  for (const auto& action : actions) {
-    if (std::holds_alternative<policy::SettleAll>(action)) {
-      settle_all();
-    } else if (std::holds_alternative<policy::FinishStages>(action)) {
-      contain(nothing, [&] { stages_.finish(); });
-    } else if (std::holds_alternative<policy::SendEnd>(action)) {
-      contain(nothing, [&] { send_end(); });
-    } else if (std::holds_alternative<policy::CloseChannel>(action)) {
-      contain(nothing, [&] { subscribers_.close_channel(); });
-    } else if (std::holds_alternative<policy::AwaitSidecars>(action)) {
-      contain(nothing, [&] {
-        answered_ = publisher_->await_all(End::Session) && answered_;
-        if (migration_) migration_->clean_up();
-      });
-      const bool same_job = run_.configuration.sidecars.job == model::Job::Same;
-      answer_ = subscribers_.settle(answered_ && (same_job || policy_.has_own_in_sidecars()));
-    } else {
-      carry_out({action});
-    }
-  }
+  const policy::Overloaded act{
+      [&](const policy::SettleAll&) { settle_all(); },
+      [&](const policy::FinishStages&) { contain(nothing, [&] { stages_.finish(); }); },
+      [&](const policy::SendEnd&) { contain(nothing, [&] { send_end(); }); },
+      [&](const policy::CloseChannel&) { contain(nothing, [&] { subscribers_.close_channel(); }); },
+      [&](const policy::AwaitSidecars&) {
+        contain(nothing, [&] {
+          answered_ = publisher_->await_all(End::Session) && answered_;
+          if (migration_) migration_->clean_up();
+        });
+        const bool same_job = run_.configuration.sidecars.job == model::Job::Same;
+        answer_ = subscribers_.settle(answered_ && (same_job || policy_.has_own_in_sidecars()));
+      },
+      [&](const auto& other) { carry_out({other}); }};
+  for (const auto& action : actions) std::visit(act, action);
   if (publisher_) {
     contain(nothing, [&] { release_dead(); });
     end_with_sidecars();
@@ -194,49 +205,39 @@ void Simulation::bill_end(const run::Stopwatch& watch) {
 void Simulation::end_with_sidecars() {
   std::vector<policy::CollectiveAction> actions;
   comm::together(run_.side, [&] { actions = policy_.on(answer_); });
-  for (const auto& action : actions) {
-    if (std::holds_alternative<policy::DropUnseen>(action)) {
-      base::Bytes known;
-      contain(nothing, [&] { known = summary(); });
-      contain(nothing, [&] { publisher_->drop_unseen(known); });
-    } else if (std::holds_alternative<policy::CountUnfinished>(action)) {
-      contain(nothing, [&] {
-        const auto unfinished = publisher_->unfinished();
-        for (size_t a = 0; a < unfinished.size(); ++a) run_.accounts[a].lost += unfinished[a];
-      });
-    } else if (std::holds_alternative<policy::Retire>(action)) {
-      const auto found = subscribers_.retire();
-      answer_.finished = found == Subscribers::Found::Finished;
-      is_provisional_ = found == Subscribers::Found::Live;
-      if (refused_ || answer_.finished) continue;
-      contain(nothing, [&] {
-        run_.warn(
-            found == Subscribers::Found::None
-                ? "no sidecars were there to finish when the simulation ended"
-                : "the sidecars had not finished when the simulation ended; they continue and "
-                  "complete the report");
-      });
-    } else if (std::holds_alternative<policy::EndJobAtFinalize>(action)) {
-      contain(nothing, [&] {
-        run_.warn("sidecars ended early, and what they worked on is not complete: " +
-                  subscribers_.why());
-      });
-      if (!subscribers_.end_job_at_finalize())
-        contain(nothing, [&] { run_.warn(run::not_ended_by_session); });
-    } else if (std::holds_alternative<policy::LeaveSidecars>(action)) {
-      is_provisional_ = true;
-      contain(nothing, [&] {
-        run_.warn(fmt::format(
-            "sidecars had not finished when the simulation ended, within the deadline of {:.4g} "
-            "s; what they have not finished is counted as lost, and the report lacks their costs. "
-            "They continue until MPI_Finalize, which ends the job if they hang; a longer "
-            "'sidecars: {{deadline: …}}' waits for them",
-            run_.configuration.sidecars.deadline));
-      });
-    } else {
-      carry_out({action});
-    }
-  }
+  const policy::Overloaded act{
+      [&](const policy::DropUnseen&) {
+        base::Bytes known;
+        contain(nothing, [&] { known = summary(); });
+        contain(nothing, [&] { publisher_->drop_unseen(known); });
+      },
+      [&](const policy::CountUnfinished&) {
+        contain(nothing, [&] {
+          const auto unfinished = publisher_->unfinished();
+          for (size_t a = 0; a < unfinished.size(); ++a) run_.accounts[a].lost += unfinished[a];
+        });
+      },
+      [&](const policy::Retire&) {
+        const auto found = subscribers_.retire();
+        answer_.finished = found == Subscribers::Found::Finished;
+        is_provisional_ = found == Subscribers::Found::Live;
+        if (refused_ || answer_.finished) return;
+        contain(nothing, [&] { run_.warn(retired(found == Subscribers::Found::None)); });
+      },
+      [&](const policy::EndJobAtFinalize&) {
+        contain(nothing, [&] {
+          run_.warn("sidecars ended early, and what they worked on is not complete: " +
+                    subscribers_.why());
+        });
+        if (!subscribers_.end_job_at_finalize())
+          contain(nothing, [&] { run_.warn(run::not_ended_by_session); });
+      },
+      [&](const policy::LeaveSidecars&) {
+        is_provisional_ = true;
+        contain(nothing, [&] { warn_of_unfinished(run_); });
+      },
+      [&](const auto& other) { carry_out({other}); }};
+  for (const auto& action : actions) std::visit(act, action);
 }
 
 // Sidecars finish what they have of all ranks. Nothing is done with other simulation ranks.

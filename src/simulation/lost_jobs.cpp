@@ -32,6 +32,7 @@ void LostJobs::take(node::JobNumber job, int from) {
   if (!known_.insert(job).second) return;
   const int me = ranks_.rank();
   for (const int to : {(me - 1) / 2, 2 * me + 1, 2 * me + 2})
+    // One number, which MPI keeps for the receiver: no wait for a rank that is elsewhere.
     if (to != from && to != me && to < ranks_.size())
       comm::send(ranks_, &job, sizeof job, to, comm::tags::lost_sidecar_job).wait();
 }

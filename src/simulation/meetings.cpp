@@ -63,6 +63,7 @@ void Meetings::come_to(comm::CallKind kind, double seconds) {
   if (run_.side.size() == 1) return calls->begin({kind});
   const char* name = comm::name_of(kind);
   const double deadline = base::monotonic_seconds() + seconds;
+  // Meetings of earlier calls. Others came to them or wait in them, so each ends.
   if (!base::wait_until([&] { return is_over(); }, deadline)) throw late(name, seconds);
   calls->forget_meetings();
   calls->begin({kind});
@@ -71,6 +72,8 @@ void Meetings::come_to(comm::CallKind kind, double seconds) {
   under_way_.push_back(&calls->start_meeting(handle, rank, 0));
   has_joined_ = true;
   for (auto* reduction : lagged_) reduction->join();
+  // All ranks come here at their next call, whichever it is; if one does not, this rank gives
+  // up at the deadline, and the second meeting tells the others.
   const bool all_came = base::wait_until([&] { return is_over(); }, deadline);
   auto& second = calls->start_meeting(handle, rank, all_came ? 0 : waited_in_vain);
   if (!all_came) {

@@ -333,30 +333,29 @@ std::byte* Publisher::reserve(const PublicationHeader& head, CachedMessage& mess
   const bool may_fit = size <= sender().budget() || allocations_.has_refused();
   subscribers_.tend();
   const bool busy = sender().fits_spill(size) && !sender().fits_spill_now(size);
-  for (const auto& action :
-       policy_.on(policy::LocalEvent(policy::NoRoom{size, base::monotonic_seconds(), busy}))) {
-    if (std::holds_alternative<policy::Spill>(action)) {
-      to = sender().reserve_spill(size);
+  const auto wait_for_room = [&](const policy::Wait& waits) {
+    if (!may_fit) return;
+    const run::Stopwatch watch;
+    const bool for_attached = sender().slots() != nullptr && attached_hold(size).decides;
+    constexpr double patience = 0.02;  // seconds
+    const auto has_room = [&] {
+      if (is_own) make_room(message.size());
+      to = reserve_now(head, message);
+      if (to != nullptr || waits.until != policy::Until::SpillRoom) return to != nullptr;
+      to = sender().reserve_spill(message.size());
       is_spilled = to != nullptr;
-    } else if (const auto* waits = std::get_if<policy::Wait>(&action);
-               waits != nullptr && may_fit) {
-      const run::Stopwatch watch;
-      const bool for_attached = sender().slots() != nullptr && attached_hold(size).decides;
-      constexpr double patience = 0.02;  // seconds
-      const auto has_room = [&] {
-        if (is_own) make_room(message.size());
-        to = reserve_now(head, message);
-        if (to != nullptr || waits->until != policy::Until::SpillRoom) return to != nullptr;
-        to = sender().reserve_spill(message.size());
-        is_spilled = to != nullptr;
-        return is_spilled || !sender().fits_spill(message.size());  // the disk is full
-      };
-      if (!wait(*waits, has_room, patience))
-        (void)policy_.on(policy::LocalEvent(policy::TimedOut{}));
-      const double seconds = watch.end(run_.timeline, "stall", "stall", head.step);
-      bill_stall(seconds, due, for_attached);
-    }
-  }
+      return is_spilled || !sender().fits_spill(message.size());  // the disk is full
+    };
+    // A nap is at most `patience` long, and the policy has given the wait an end.
+    if (!wait(waits, has_room, patience)) (void)policy_.on(policy::LocalEvent(policy::TimedOut{}));
+    bill_stall(watch.end(run_.timeline, "stall", "stall", head.step), due, for_attached);
+  };
+  const auto spill = [&](const policy::Spill&) {
+    is_spilled = (to = sender().reserve_spill(size)) != nullptr;
+  };
+  const policy::Overloaded act{spill, wait_for_room, [](const policy::Drop&) {}};
+  const policy::NoRoom now{size, base::monotonic_seconds(), busy};
+  for (const auto& action : policy_.on(policy::LocalEvent(now))) std::visit(act, action);
   for (const size_t a : due) run_.accounts[a].spilled += is_spilled ? 1 : 0;
   return to;
 }
@@ -380,6 +379,7 @@ bool Publisher::wait(const policy::Wait& wait, const std::function<bool()>& hold
     subscribers_.tend();
     if (subscribers_.have_failed()) return false;
     const bool unserved = wait.needs_server && !may_be_served();
+    // Woken by the slowest reader. `patience` bounds each nap, since a reader may have died.
     sender().wait(patience);
     if (unserved || base::monotonic_seconds() >= wait.deadline) return holds();
   }
@@ -400,6 +400,7 @@ bool Publisher::await(const std::function<bool()>& holds) {
   subscribers_.tend();
   const double now = base::monotonic_seconds();
   const auto actions = policy_.on(policy::LocalEvent(policy::WaitBegins{now}));
+  // The policy has given the wait an end.
   return !actions.empty() && wait(std::get<policy::Wait>(actions.front()), holds, patience);
 }
 

@@ -343,25 +343,25 @@ void Simulation::publish(int64_t step, double time) {
     if (const auto next = policy_.waiting())
       ready.steps_until_waiting = agenda_.steps_until_due(*next, time);
     bool is_published = false, is_skipped = false;
-    for (const auto& action : policy_.on(std::move(ready)))
-      if (const auto* publication = std::get_if<policy::Publish>(&action)) {
-        is_published = true;
-        contain(nothing, [&] {
-          const auto& kept = data_.allocations().kept();
-          const size_t before = kept.shared;
-          for (const auto& text : data_.constants().prepare(publication->analyses, cut_fields_))
-            run_.log.warn("rank {}: {}", run_.side.rank(), text);
-          publisher_->lower_need(kept.shared - std::min(kept.shared, before));
-        });
-        publisher_->publish(*publication, lists_.outputs, step, time);
-      } else if (const auto* skip = std::get_if<policy::Skip>(&action)) {
-        if (skip->over_share) {
-          leave_out(skip->analyses, true);
-          continue;
-        }
-        is_skipped = true;
-        for (const size_t a : skip->analyses) ++run_.accounts[a].skipped;
-      }
+    const policy::Overloaded act{
+        [&](const policy::Publish& publication) {
+          is_published = true;
+          contain(nothing, [&] {
+            const auto& kept = data_.allocations().kept();
+            const size_t before = kept.shared;
+            for (const auto& text : data_.constants().prepare(publication.analyses, cut_fields_))
+              run_.log.warn("rank {}: {}", run_.side.rank(), text);
+            publisher_->lower_need(kept.shared - std::min(kept.shared, before));
+          });
+          publisher_->publish(publication, lists_.outputs, step, time);
+        },
+        [&](const policy::Skip& skip) {
+          if (skip.over_share) return leave_out(skip.analyses, true);
+          is_skipped = true;
+          for (const size_t a : skip.analyses) ++run_.accounts[a].skipped;
+        },
+        [&](const auto& other) { carry_out({other}); }};
+    for (const auto& action : policy_.on(std::move(ready))) std::visit(act, action);
     skipped_ += is_skipped && !is_published ? 1 : 0;
   });
   agree();
@@ -409,21 +409,29 @@ void Simulation::carry_out(const std::vector<policy::CollectiveAction>& actions)
     contain_decision([&] { hear(); });
     agree();
   };
-  for (const auto& action : actions) {
-    if (const auto* end = std::get_if<policy::Disable>(&action)) disable(*end);
-    else if (std::holds_alternative<policy::LearnFailure>(action)) subscribers_.learn_failure();
-    else if (const auto* slot = std::get_if<policy::Admit>(&action)) admit(slot->slot);
-    else if (const auto* gone = std::get_if<policy::Release>(&action)) release(*gone);
-    else if (const auto* move = std::get_if<policy::MoveToSidecars>(&action))
-      moved(migration_->move_to_sidecars(move->analysis, step));
-    else if (const auto* recall = std::get_if<policy::Recall>(&action))
-      moved(migration_->recall(recall->analysis));
-    else if (const auto* back = std::get_if<policy::TakeBack>(&action)) try {
-        if (run_.enabled(back->analysis)) moved(migration_->take_back(back->analysis, step));
-      } catch (const Error& e) {
-        fail(back->analysis, run::Failure{e});
-      }
-  }
+  const policy::Overloaded act{
+      [&](const policy::Disable& end) { disable(end); },
+      [&](const policy::LearnFailure&) { subscribers_.learn_failure(); },
+      [&](const policy::Admit& slot) { admit(slot.slot); },
+      [&](const policy::Release& gone) { release(gone); },
+      [&](const policy::MoveToSidecars& move) {
+        moved(migration_->move_to_sidecars(move.analysis, step));
+      },
+      [&](const policy::Recall& recall) { moved(migration_->recall(recall.analysis)); },
+      [&](const policy::TakeBack& back) {
+        try {
+          if (run_.enabled(back.analysis)) moved(migration_->take_back(back.analysis, step));
+        } catch (const Error& e) {
+          fail(back.analysis, run::Failure{e});
+        }
+      },
+      // Publications, checkpoints and the end of the run carry these out.
+      policy::Elsewhere<void, policy::Publish, policy::Skip, policy::SettleAll, policy::SaveStages,
+                        policy::SendCheckpoint, policy::FinishCheckpoint, policy::FinishStages,
+                        policy::SendEnd, policy::CloseChannel, policy::AwaitSidecars,
+                        policy::DropUnseen, policy::CountUnfinished, policy::Retire,
+                        policy::EndJobAtFinalize, policy::LeaveSidecars>{}};
+  for (const auto& action : actions) std::visit(act, action);
 }
 
 void Simulation::disable(const policy::Disable& action) {

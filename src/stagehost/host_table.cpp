@@ -2,10 +2,13 @@
 // Thin C functions over setup, work and state. Each catches everything.
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
+#include "comm/communicator.hpp"
 #include "layout/assignment.hpp"
 #include "layout/division.hpp"
 #include "stagehost/peer_messages.hpp"
@@ -224,10 +227,29 @@ int32_t make_output(pillion_work* work, int32_t output, int32_t input, int32_t i
   return guard([&] { *data = produce(*work, output, input, index); });
 }
 
+/// Columns as this library knows them. A plug-in may be older, with columns of fewer members.
+std::vector<pillion_column> columns_of(const pillion_table& table) {
+  std::vector<pillion_column> out(static_cast<size_t>(std::max(table.column_count, 0)));
+  if (out.empty()) return out;
+  const size_t size = table.columns->size;
+  if (size < offsetof(pillion_column, role) || size > sizeof(pillion_column))
+    base::fail(ErrorCode::Stage, "columns of table '{}' have {} bytes; this version knows {}",
+               table.name, size, sizeof(pillion_column));
+  const auto* from = reinterpret_cast<const std::byte*>(table.columns);
+  for (auto& column : out) {
+    std::memcpy(&column, from, size);
+    from += size;
+  }
+  return out;
+}
+
 int32_t write_one_table(pillion_work* work, const pillion_table* table) {
   return guard([&] {
     expect_known(*table, "a table");
-    write_table(*table, *work->context);
+    const auto columns = columns_of(*table);
+    pillion_table known = *table;
+    known.columns = columns.data();
+    write_table(known, *work->context);
   });
 }
 
@@ -327,7 +349,9 @@ int32_t reduce(pillion_work* work, void* values, int64_t count, pillion_type typ
   });
 }
 
-MPI_Comm communicator(const pillion_work* work) { return work->context->peers->handle(); }
+int32_t communicator(const pillion_work* work) {
+  return comm::to_fortran(work->context->peers->handle());
+}
 
 int32_t exchange_messages(pillion_work* work, const pillion_message* out, int32_t out_count,
                           const pillion_message** in, int32_t* in_count) {

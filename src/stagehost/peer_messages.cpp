@@ -89,6 +89,7 @@ Received exchange(std::span<const pillion_message> out, const ExecutionContext& 
     if (message.size > 0 && message.peer != peers.rank())
       pending.push_back(
           comm::send(peers, message.bytes, message.size, message.peer, comm::tags::stage_messages));
+  // All peers have posted their receives before they wait; sizes were exchanged before.
   for (auto& request : pending) request.wait();
   return received;
 }
@@ -165,6 +166,8 @@ void in_turn(int32_t at_once, const std::function<void()>& body, const Execution
   } catch (...) {
     failure = std::current_exception();
   }
+  // A message without bytes does not wait for its receiver. The next rank waits for it, also after
+  // a failure.
   if (peers.rank() + at_once < peers.size())
     comm::send(peers, nullptr, 0, peers.rank() + at_once, comm::tags::stage_turn).wait();
   if (failure) std::rethrow_exception(failure);

@@ -58,8 +58,8 @@ TableWithScalars::TableWithScalars(const pillion_table& table, const ScalarSerie
   for (const auto& scalar : scalars) {
     if (named(scalar.name) != all.end()) continue;
     columns_->values.push_back(series->at(scalar.name, steps, table.rows));
-    all.push_back(
-        {scalar.name.c_str(), scalar.units.c_str(), columns_->values.back().data(), nullptr});
+    all.push_back({sizeof(pillion_column), scalar.name.c_str(), scalar.units.c_str(),
+                   columns_->values.back().data(), nullptr, PILLION_COLUMN_VALUE, nullptr});
   }
   columns_->table.columns = all.data();
   columns_->table.column_count = static_cast<int32_t>(all.size());

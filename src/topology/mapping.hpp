@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which spots sidecars take: four rules, and what a choice costs. docs/placement.md draws them.
+// Chooses the cores that become sidecars by one of five rules, and counts what a choice costs.
+// docs/howto-placement.md draws the rules.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +13,14 @@ namespace pillion::topology {
 
 using model::Mapping;
 
-/// Spots of ranks about which there is nothing to choose, by what they are.
+/// Locations of ranks that are sidecars or simulate whatever the rule chooses.
 struct FixedRanks {
   std::vector<Location> sidecars, simulation;
 };
 
-/// Which of some spots, of one node or of several, become `count` sidecars. `spread` is one of the
-/// four rules; `numa` also counts ranks that are settled in their domains. Order counts where spots
-/// are not known. The result has the size of `spots`.
+/// Which of these locations, of one node or of several, become `count` sidecars. `numa` also counts
+/// ranks that are settled in their domains. Order counts where cores are not known. The result has
+/// the size of `locations`.
 std::vector<bool> choose_sidecars(const std::vector<Location>& locations, int64_t count,
                                   Mapping mapping, const FixedRanks& settled = {});
 

@@ -164,6 +164,7 @@ std::optional<std::vector<Delivery>> CopyingReceiver::next() {
   std::unique_lock lock(mutex_);
   while (queue_.empty() && !ended_) {
     if (leave_()) return {};
+    // The thread that copies wakes it; now and then it looks whether it must leave.
     changed_.wait_for(lock, look_again);
   }
   if (queue_.empty() && failure_) std::rethrow_exception(failure_);

@@ -219,6 +219,7 @@ void NodeSender::poll() {
 }
 
 void NodeSender::wait(double patience) {
+  // The slowest reader rings its bell; no lock is held.
   writer_.wait(patience);
   poll();
 }

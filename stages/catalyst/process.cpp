@@ -118,6 +118,7 @@ Process::~Process() {
 
 std::optional<int> Process::status_within(double seconds) {
   const auto end = Clock::now() + std::chrono::duration<double>(seconds);
+  // A child cannot wake it; this is the end of a run, and 10 ms do not matter.
   for (int status = 0; Clock::now() < end;
        std::this_thread::sleep_for(std::chrono::milliseconds(10))) {
     if (::waitpid(pid_, &status, WNOHANG) != pid_) continue;

@@ -140,7 +140,8 @@ inline std::vector<double> add_means(stage::Table& table, const Lags& lags, size
   const char* const axes[] = {"_x_", "_y_", "_z_"};
   for (int axis = 0; axis < 3; ++axis)
     table.column(quantity + axes[axis] + name, units, std::move(by_axis[axis]));
-  table.column("samples_" + name, "", std::move(samples));
+  table.column("samples_" + name, "", std::move(samples))
+      .role(PILLION_COLUMN_COUNT, quantity + "_" + name);
   return total;
 }
 

@@ -236,7 +236,7 @@ inline stage::Table mass_table(std::string name, std::string title, const MassFu
   stage::Table out(std::move(name), std::move(title));
   out.column("lower", mass_units, std::vector<double>(edges.begin(), edges.end() - 1));
   out.column("upper", mass_units, std::vector<double>(edges.begin() + 1, edges.end()));
-  out.column("count", "", function.counts);
+  out.column("count", "", function.counts).role(PILLION_COLUMN_COUNT);
   out.column("density", density_units, function.density(volume));
   out.attribute("below", static_cast<double>(function.below));
   out.attribute("above", static_cast<double>(function.above));

@@ -251,9 +251,12 @@ class PowerSpectrum final : public stage::Stage {
     stage::Table out(table_name(), other_.empty()
                                        ? "Power spectrum of " + name_
                                        : "Cross spectrum of " + name_ + " and " + other_);
-    out.column("k", inverse, k).column("power", units, power).column("error", units, error);
+    out.column("k", inverse, k).column("power", units, power);
+    out.column("error", units, error).role(PILLION_COLUMN_ERROR, "power");
     out.column("dimensionless", power_units(step, 0).text(), dimensionless);
-    out.column("modes", "", sums.modes).column("k_lower", inverse, lower);
+    out.column("modes", "", sums.modes)
+        .role(PILLION_COLUMN_COUNT)
+        .column("k_lower", inverse, lower);
     out.column("k_upper", inverse, upper);
     out.attribute("mean", sums.mean_a / volume.count(), step.units(name_));
     out.attribute("variance", sums.all * scale / volume.size(), power_units(step, 0).text());

@@ -149,7 +149,7 @@ class Rdf final : public stage::Stage {
       out.column("g_" + pair.name, "",
                  distribution(counts, sums_.expected[p], rule_.cutoff, sums_.dimensions));
       out.column("n_" + pair.name, "", coordination(counts, sums_.centres[pair.a]));
-      out.column("count_" + pair.name, "", counts);
+      out.column("count_" + pair.name, "", counts).role(PILLION_COLUMN_COUNT, "g_" + pair.name);
     }
     describe(out, length.power(-static_cast<int>(sums_.dimensions)).text());
     return out;

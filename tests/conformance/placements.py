@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where stages run and how data are divided, for tests that must not depend on it. Everyday a few
-that differ in everything, and for some scenes one more, another every day; with
+"""Where stages run and how data are divided, for tests that must not depend on it. Every day a part
+of a few that differ in everything, and for some scenes one more, both drawn by the day; with
 PILLION_TEST_ALL=1 every number of ranks with every division."""
 
 import itertools
@@ -22,6 +22,8 @@ BY_NODE = [
 ]
 
 
+PART = 0.6  # of a long list is enough for a day
+SHORT = 5
 DRAWN = 0.25  # of the scenes that have a further placement today
 
 
@@ -42,7 +44,8 @@ def placements(
         return every + [p for p in few if p not in every]
     others = [p for p in every if p not in few]
     dice = random.Random(f"{seed_of_the_day()} {decompositions} {everyday}")
-    return few + [dice.choice(others)] * (dice.random() < DRAWN)
+    drawn = dice.sample(few, min(len(few), max(SHORT, round(PART * len(few)))))
+    return [p for p in few if p in drawn] + [dice.choice(others)] * (dice.random() < DRAWN)
 
 
 def cases(scenes: dict[str, list[Placement]]) -> list:

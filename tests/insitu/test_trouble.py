@@ -62,6 +62,7 @@ FAILURES = {
     "keeps_step": "used a step after it was over",
     "writes": "read-only",
     "bad_table": "the columns of table 't' have lengths [1, 2], not one",
+    "bad_role": "'c' has or gives a role, but is not a column of the table",
     "recurses": "RecursionError",
     "sums_of_other_shapes": "peers reduced arrays of different shapes, (",
     "sums_texts": "'three' cannot be reduced",

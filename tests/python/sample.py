@@ -39,7 +39,9 @@ def table_text(
     lost=0,
     run="",
 ) -> str:
-    """A table product as the library writes it; columns are (name, units, values)."""
+    """A table product as the library writes it; columns are (name, units, values), and if they are
+    about another column (name, units, values, role, of).
+    """
     head = [
         "pillion: table 1",
         *([f'run: "{run}"'] if run else []),
@@ -57,15 +59,17 @@ def table_text(
         f"lost: {lost}",
         "columns:",
         *(
-            f'  - {{name: "{n}", units: "{u}", type: "{np.asarray(v).dtype}"}}'
-            for n, u, v in columns
+            f'  - {{name: "{n}", units: "{u}", type: "{np.asarray(v).dtype}"'
+            + (f', role: {about[0]}, of: "{about[1]}"' if about else "")
+            + "}"
+            for n, u, v, *about in columns
         ),
         "attributes:" if attributes else "attributes: []",
         *(f'  - {{name: "{n}", value: {json.dumps(v)}, units: "{u}"}}' for n, v, u in attributes),
         f"configuration: {json.dumps(CONFIGURATION)}",
     ]
-    rows = zip(*(values for _, _, values in columns), strict=True)
-    lines = [",".join(n for n, _, _ in columns)]
+    rows = zip(*(column[2] for column in columns), strict=True)
+    lines = [",".join(column[0] for column in columns)]
     lines += [",".join(repr(v.item()) for v in row) for row in rows]
     return "".join(f"# {line}\n" for line in head) + "".join(f"{line}\n" for line in lines)
 

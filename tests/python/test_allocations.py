@@ -260,6 +260,8 @@ def test_batch_scripts():
     assert "#PBS -l select=2:ncpus=8:mpiprocs=4:ompthreads=2" in texts["pbs"]
     assert "#PBS -l walltime=01:30:00" in texts["pbs"]
     assert {"#BSUB -n 8", '#BSUB -R "span[ptile=4]"', "#BSUB -W 01:30"} <= set(texts["lsf"])
+    assert 'cd "$PBS_O_WORKDIR"' in texts["pbs"]
+    assert not any("cd " in line for name in ("slurm", "lsf") for line in texts[name])
     assert request_for("box", 5, 2, False, 2, 1, 90, words).tasks == 4
     with pytest.raises(Error, match="take -n 6"):
         request_for("box", 5, 1, True, 2, 1, 90, words)

@@ -41,7 +41,8 @@ def test_what_is_no_comparison_is_told(tmp_path, text, words):
 def spectrum(folder, step, values, **more):
     k = np.array([0.5, 1.0, 2.0])
     path = folder / f"power_spectrum_rho.{step:09d}.csv"
-    columns = [("k", "1/Mpc", k), ("power", "Mpc^3", np.array(values)), ("error", "Mpc^3", k)]
+    power = ("power", "Mpc^3", np.array(values))
+    columns = [("k", "1/Mpc", k), power, ("error", "Mpc^3", k / 4, "error", "power")]
     text = table_text(
         title="P", analysis="a", stage="power_spectrum", name="power_spectrum_rho",
         columns=columns, attributes=[("scale", "log", "")], step=step, **more,
@@ -58,16 +59,17 @@ def with_theory(table, factor):
 def test_each_step_has_its_own_theory(tmp_path):
     tables = [spectrum(tmp_path, step, [step + 1.0, 2, 3]) for step in range(3)]
     tables = [with_theory(tables[0], 7), tables[1], with_theory(tables[2], 9)]
-    plot, error = plots_of(tables)
-    assert error.secondary and not plot.secondary
+    (plot,) = plots_of(tables)
+    assert not plot.secondary
+    assert plot.curves[2].upper.tolist() == [3.125, 2.25, 3.5]
     assert [(n, c.label, c.y.tolist()) for n, c in plot.compared] == [
         (0, "theory", [3.5, 7]),
         (2, "theory", [4.5, 9]),
     ]
-    assert error.compared == []
     svg = draw_plot(plot, "p")
     assert 'id="p-compared-0"' in svg
     assert 'id="p-compared-1"' in svg
+    assert 'id="p-interval-2"' in svg
 
 
 def test_curves_that_no_logarithm_can_show_take_their_theory_along(tmp_path):

@@ -161,11 +161,27 @@ def test_wrong_use(build, tmp_path):
         (["pillion.yaml", "-n", "none", "--", "true"], 2, "'none'"),
         (["--set", "n", "pillion.yaml", "--", "true"], 1, "NAME=VALUE"),
         (["--launcher", "no-launcher", "pillion.yaml", "--", "true"], 1, "no-launcher"),
+        ([build / "examples/heat/heat", "32"], 1, "is a program, where the configuration"),
+        (["--write", "job.sh", "pillion.yaml", "--", "true"], 1, "needs -n"),
+        (["-n", "1", "--write", "no/a.sh", "pillion.yaml", "--", "true"], 1, "no/a.sh: No such"),
     ]
     for words, status, why in cases:
         done = run_pillion(build, "run", *words, cwd=tmp_path)
         assert (done.returncode, done.stdout) == (status, ""), done.stderr
         assert why in done.stderr
+
+
+def test_a_batch_script_that_its_user_has_changed_stays(build, tmp_path):
+    (tmp_path / "pillion.yaml").write_text(configuration("ranks"))
+    words = ["run", "-n", 1, "--write", "job.sh", "pillion.yaml", "--", "true"]
+    for _ in range(2):
+        done = run_pillion(build, *words, cwd=tmp_path)
+        assert done.returncode == 0 and "job.sh: 1 node of 2 tasks" in done.stdout, done.stderr
+    script = tmp_path / "job.sh"
+    script.write_text(changed := script.read_text().replace("exec", "module load mpi\nexec"))
+    done = run_pillion(build, *words, cwd=tmp_path)
+    assert done.returncode == 1 and "job.sh is there already, and differs" in done.stderr
+    assert script.read_text() == changed
 
 
 def test_a_program_that_goes_elsewhere_is_found(build, tmp_path):

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The order of samples in an IDX dataset. A bitmask says, from the coarsest split to the finest,
-// along which axis the grid is halved; the bits of a sample's coordinates in that order make its
-// Z address, and that with the number of trailing zeros in front its HZ address. Samples of one
+// The order of samples in an IDX dataset. A bitmask lists, from the coarsest split to the finest,
+// the axis along which the grid is halved. The bits of a sample's coordinates in that order make
+// its Z address. That with the number of trailing zeros in front is its HZ address. Samples of one
 // level of resolution so have neighbouring HZ addresses: level 0 is address 0, level H ≥ 1 the
 // addresses from 2^(H-1) to 2^H. (V. Pascucci, R. J. Frank, "Global static indexing for real-time
 // exploration of very large regular grids", SC 2001.)

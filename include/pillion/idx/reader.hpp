@@ -20,9 +20,9 @@ struct Query {
 };
 
 /// A dataset as its text describes it when it is opened; later steps need a new one. Nothing is
-/// kept open, and threads may share it. What is not there, a file or a block that a file's head
-/// does not name, is read as the field's fill value; what is shorter than it claims to be is an
-/// error.
+/// kept open, and threads may share it. A file that is missing, or a block that a file's head
+/// does not name, is read as the field's fill value. A block that is shorter than its head claims
+/// is an error.
 class Reader {
  public:
   /// `path` is that of the .idx file. Throws pillion::Error if it cannot be read.

@@ -28,7 +28,7 @@ struct Run {
   bool operator==(const Run&) const = default;
 };
 
-/// The run of a cell on each of its levels: number 0 is its corner alone, number j >= 1 has 2^(j-1)
+/// The run of a cell on each of its levels. Number 0 is its corner alone. Number j >= 1 has 2^(j-1)
 /// samples, at the Z addresses (2t + 1) << (bits - j) within the cell.
 Run run_of(const Bitmask& mask, const Cell& cell, int number);
 

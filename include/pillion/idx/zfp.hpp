@@ -17,8 +17,8 @@ namespace pillion::idx {
 bool has_zfp();
 
 /// The samples of a block, of one component, in the order of the block's grid: first axis fastest.
-/// Empty where the stream would not be smaller, or the field's tolerance not be kept, or something
-/// be lost of a block with numbers that are not finite: such blocks are stored as they are.
+/// Empty for a block that is stored as it is: its stream would not be smaller, would not keep the
+/// field's tolerance, or would lose numbers that are not finite.
 std::vector<std::byte> zfp_encoded(const Dataset& dataset, const Field& field, int64_t block,
                                    std::span<const std::byte> samples);
 

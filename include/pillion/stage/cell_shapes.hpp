@@ -53,8 +53,8 @@ inline Vec3 mean_of(std::span<const Vec3> points) {
   return points.empty() ? sum : 1 / static_cast<double>(points.size()) * sum;
 }
 
-/// A face, or a cell of two dimensions: its corners in order, then the points at the middle of its
-/// edges, from the first to the second corner and so on, then the one at its centre.
+/// A face, or a cell of two dimensions. Its corners come in order, then the points at the middle of
+/// its edges, that between the first two corners first, then the one at its centre.
 struct FaceShape {
   uint8_t corners;
   uint8_t count;  ///< of points; more than corners if edges are curved
@@ -472,7 +472,7 @@ inline const std::vector<Misplaced>& middles_of(const CellShape& shape) {
 
 /// The first such point, if there is one. Codes number the points of such cells in different
 /// orders, and a wrong one may leave the volume above zero. A point of an edge may lie off its
-/// middle: on a curve, or at a quarter of the edge; but it lies neither nearer to a corner, nor
+/// middle, on a curve, or at a quarter of the edge. But it lies neither nearer to a corner, nor
 /// three times as near to the middle of another edge.
 inline std::optional<Misplaced> misplaced_point(const CellShape& shape,
                                                 std::span<const Vec3> points) {

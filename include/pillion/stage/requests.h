@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 /** Layouts that a stage may ask for: which rank holds what. Those from BLOCKS on are for meshes
- * of boxes. They may be grown by ghost cells; without these, each cell of the mesh is in one block
+ * of boxes. They may be grown by ghost cells. Without these, each cell of the mesh is in one block
  * of one peer, and a peer may have no block if there are few cells. The arrays of their blocks are
  * contiguous, components interleaved, first axis fastest. */
 enum {
@@ -67,9 +67,9 @@ typedef struct pillion_input_request {
                         * pillion_array. With 0 the host refuses such fields. */
 } pillion_input_request;
 
-/** A field that a stage produces. Where: on the blocks of the field `like`, which the stage reads
- * as shared; or else on boxes of the uniform mesh `mesh` that the stage chooses; or else, where
- * both are NULL, on the inner cells of its input number `input`, which must be in one of the
+/** A field that a stage produces. With `like` it is on the blocks of that field, which the stage
+ * reads as shared. With `mesh` it is on boxes of that uniform mesh, which the stage chooses. If
+ * both are NULL, it is on the inner cells of the input number `input`, which must be in one of the
  * layouts from BLOCKS on. */
 typedef struct pillion_output {
   size_t size; /**< sizeof(pillion_output) */

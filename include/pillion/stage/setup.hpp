@@ -67,8 +67,8 @@ struct Input {
     return {.fields = std::move(fields), .layout = PILLION_LAYOUT_TRANSFORM};
   }
   /// Any number of blocks of 2^sides[d] cells along axis d, fewer at its upper end, or of sides
-  /// that follow from the blocks as shared (pillion_side); neighbours are with the same peer as a
-  /// rule.
+  /// that follow from the blocks as shared (pillion_side). Neighbours are usually with the same
+  /// peer.
   static Input powers_of_two(std::vector<std::string> fields, std::array<int32_t, 3> sides) {
     return {.fields = std::move(fields), .layout = PILLION_LAYOUT_POWERS_OF_TWO, .sides = sides};
   }
@@ -168,9 +168,9 @@ class Setup {
     check(host_, host_->require_separate_job(handle_, place.node()));
   }
   /// Says that a publication at which `run` fails, on any peer, leaves what this stage keeps as it
-  /// was on every peer: it finds all that can be wrong, and has the peers agree on that, before it
-  /// changes anything. The analysis then loses that publication alone. Without this the first
-  /// failure of a stage that saves anything disables its analysis.
+  /// was on every peer. Before the stage changes anything it finds all that can be wrong, and has
+  /// the peers agree on that. The analysis then loses that publication alone. Without this the
+  /// first failure of a stage that saves anything disables its analysis.
   void survives_failures() const { check(host_, host_->declare_recoverable(handle_)); }
   /// Declares a product that this stage may write, by its name without a step: "NAME.csv" for a
   /// table called NAME. Throws if an earlier stage of the analysis declares the same one.

@@ -64,9 +64,8 @@ class Step {
   [[nodiscard]] pillion_domain domain(const std::string& mesh_name) const {
     return domain_of(mesh(mesh_name));
   }
-  /// How coarse the publication is: the factor by which each axis of a uniform mesh is coarser,
-  /// cell i being cell i * factor of the mesh as described, or of how many particles one is there.
-  /// 1 if it is whole.
+  /// The coarsening factor; 1 for a publication at full resolution. Cell i of a uniform mesh is
+  /// cell i * factor of the mesh as described. One in `factor` particles was kept.
   [[nodiscard]] int32_t coarsening(const std::string& mesh_name) const {
     return mesh(mesh_name).coarsening;
   }
@@ -125,8 +124,9 @@ class Step {
                                    durable ? 1 : 0));
   }
 
-  /// Writes a product that is bytes as they are, whole or not at all; if `per_step`, one for each
-  /// step, whose number stands before the ending of the name. [peers] The first peer's is written.
+  /// Writes a product that is bytes as they are, whole or not at all. If `per_step`, there is one
+  /// for each step, whose number stands before the ending of the name. [peers] The first peer's is
+  /// written.
   void write_file(const std::string& name, const std::string& title,
                   std::span<const std::byte> bytes, bool per_step) const {
     check(host_, host_->write_file(work_, name.c_str(), title.c_str(), bytes.data(), bytes.size(),
@@ -270,7 +270,7 @@ class Step {
   }
   /// For libraries that take one. A peer that fails while others are in a call on it hangs them, so
   /// prefer the functions above.
-  [[nodiscard]] MPI_Comm communicator() const { return host_->communicator(work_); }
+  [[nodiscard]] int32_t communicator() const { return host_->communicator(work_); }
 
  private:
   template <class T>

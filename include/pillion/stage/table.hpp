@@ -36,6 +36,12 @@ class Table {
     add(std::move(name), std::move(units), false).lent_integers = values;
     return *this;
   }
+  /// What the last column is: PILLION_COLUMN_ERROR and so on. `of` is the column that it is about.
+  Table& role(int32_t role, std::string of = {}) {
+    columns_.back().role = role;
+    columns_.back().of = std::move(of);
+    return *this;
+  }
   /// A number that belongs to the whole table.
   Table& attribute(std::string name, double value, std::string units = {}) {
     attributes_.push_back({std::move(name), std::move(units), {}, value, false});
@@ -76,6 +82,8 @@ class Table {
     std::span<const double> lent_reals;  ///< instead of these
     std::span<const int64_t> lent_integers;
     bool is_real;
+    int32_t role = PILLION_COLUMN_VALUE;
+    std::string of{};
 
     [[nodiscard]] std::span<const double> all_reals() const {
       return reals.empty() ? lent_reals : std::span(reals);
@@ -110,8 +118,9 @@ inline int32_t Table::write(const pillion_stage_host* host, pillion_work* work) 
     const auto integers = c.all_integers();
     const double* first_real = reals.empty() ? &no_real : reals.data();
     const int64_t* first_integer = integers.empty() ? &no_integer : integers.data();
-    columns.push_back({c.name.c_str(), c.units.c_str(), c.is_real ? first_real : nullptr,
-                       c.is_real ? nullptr : first_integer});
+    columns.push_back({sizeof(pillion_column), c.name.c_str(), c.units.c_str(),
+                       c.is_real ? first_real : nullptr, c.is_real ? nullptr : first_integer,
+                       c.role, c.of.c_str()});
     const auto size = static_cast<int64_t>(c.is_real ? reals.size() : integers.size());
     if (columns.size() == 1) rows = size;
     if (size != rows)

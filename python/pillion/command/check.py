@@ -25,7 +25,7 @@ def add_check(parser: argparse.ArgumentParser) -> None:
         "configuration",
         metavar="CONFIGURATION.yaml",
         nargs="?",
-        help="of a run, or of an attached job",
+        help="the configuration of a run or of an attached job",
     )
     parser.add_argument(
         "--set",
@@ -44,10 +44,12 @@ def add_check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--ranks",
         metavar="N",
-        help="of the whole job, sidecars included; default: a batch job's tasks",
+        help="number of MPI ranks, sidecars included (default: a batch job's tasks)",
     )
     parser.add_argument(
-        "--nodes", metavar="N", help="that the ranks are on, evenly; default: a batch job's"
+        "--nodes",
+        metavar="N",
+        help="number of nodes, with as many ranks on each (default: a batch job's)",
     )
     parser.add_argument(
         "--sidecars", metavar="N", help="number of ranks that are started as sidecars"
@@ -62,7 +64,7 @@ def add_check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--of", metavar="RUN.yaml", help="the run's configuration, to check what is added to a run"
     )
-    parser.add_argument("--json", action="store_true", help="what was found, for programs")
+    parser.add_argument("--json", action="store_true", help="print the findings as JSON")
     parser.add_argument(
         "--schema", action="store_true", help="print a JSON Schema for editors and leave"
     )
@@ -163,8 +165,8 @@ def _painted(line: str, is_good: bool) -> str:
 
 
 def add_stages(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", nargs="?", help="of a stage, to read all about it")
-    parser.add_argument("--json", action="store_true", help="all of it, for programs")
+    parser.add_argument("name", metavar="NAME", nargs="?", help="a stage: print all about it")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.epilog = "Those in the folders of PILLION_STAGE_PATH come before Pillion's own."
 
 

@@ -61,14 +61,14 @@ def _weight(text: str) -> int:
 
 def add_grid(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("ranks", metavar="RANKS", type=int, help="of the simulation")
+    add("ranks", metavar="RANKS", type=int, help="number of ranks of the simulation")
     add("analysis", metavar="ANALYSIS", type=int, nargs="?", help="ranks of an analysis beside it")
     add("--box", metavar="LXxLYxLZ", type=_box, help="lengths, in any unit (default: a cube, "
         "or of cubic cells)")  # fmt: skip
     add("--cells", metavar="NXxNYxNZ", type=_cells, help="cells to divide evenly; not for a pair")
     add("--slack", metavar="PERCENT", type=_percent, help="by how much the largest share of cells "
         "may be above the least, for a smaller surface (default: 1)")  # fmt: skip
-    add("--weight", metavar="W", type=_weight, help="what the simulation's sub-boxes count beside "
+    add("--weight", metavar="W", type=_weight, help="weight of the simulation's sub-boxes against "
         "the analysis's in a pair (default: 2)")  # fmt: skip
     shape = parser.add_mutually_exclusive_group()
     shape.add_argument("--lammps", action="store_true", help="print the lines `processors`")

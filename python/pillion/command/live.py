@@ -100,7 +100,9 @@ def add_attach(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "analyses", metavar="ANALYSES.yaml", nargs="?", help="with `analyses:` to add to the run"
     )
-    parser.add_argument("--name", help="of these analyses, for their report (default: the file's)")
+    parser.add_argument(
+        "--name", help="name of these analyses in their report (default: the file's)"
+    )
     parser.add_argument(
         "--set", metavar="NAME=VALUE", action="append", help="value of a parameter $NAME"
     )

@@ -44,7 +44,9 @@ def add_plan(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--spread", action=_Renamed, help=argparse.SUPPRESS)
     parser.add_argument("--mesh", metavar="CxR", help="columns and rows that join a node's cores")
     parser.add_argument("--hosts", help="names of nodes with commas between, or a file of them")
-    parser.add_argument("--aggregators", type=int, metavar="N", help="of collective I/O")
+    parser.add_argument(
+        "--aggregators", type=int, metavar="N", help="number of aggregators of collective I/O"
+    )
     parser.add_argument("--simulation", default="./simulation", help="the program, for commands")
     parser.add_argument("--sidecar", default="./sidecar", help="the sidecars', if it is another")
     parser.add_argument("--write", type=Path, metavar="FOLDER", help="write files for launchers")

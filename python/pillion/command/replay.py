@@ -23,14 +23,19 @@ job."""
 def add_replay(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("-n", dest="ranks", metavar="RANKS", help="start that many ranks")
-    add("files", metavar="FILES", nargs="+", help="what is stored; and last the configuration")
+    add("files", metavar="FILES", nargs="+", help="the stored files, and last the configuration")
     add("--set", metavar="NAME=VALUE", action="append", help="value of a parameter $NAME")
     add("--output", metavar="FOLDER", help="where products go, whatever the configuration says")
     add("--name", metavar="FIELD=NAME", action="append", help="files call the field NAME")
     add("--axes", metavar="ORDER", help="how grids are indexed: zyx, which is [z, y, x], or xyz")
     add("--steps", metavar="LIST", help="only these, such as 0,20..100")
     add("--time-per-step", metavar="T", help="the time of a step is T times its number")
-    add("--domain", metavar="MESH=LX,LY,LZ", action="append", help="of particles, periodic")
+    add(
+        "--domain",
+        metavar="MESH=LX,LY,LZ",
+        action="append",
+        help="lengths of the periodic domain of particles",
+    )
     add("--about", metavar="FILE", help="YAML with `parameters`, `domains` and `steps`")
     parser.usage = "pillion replay [-n RANKS] [OPTIONS] FILES... CONFIGURATION.yaml"
     parser.epilog = _EPILOG

@@ -80,10 +80,20 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "--launcher-option", metavar="OPTION", action="append", default=[],
         help="handed to the launcher as it is; such as --launcher-option=--hostfile=hosts",
     )  # fmt: skip
-    add("--sidecar-program", metavar="PROGRAM", help="what sidecar ranks run, with its arguments")
+    add(
+        "--sidecar-program",
+        metavar="PROGRAM",
+        help="program of the sidecar ranks, with its arguments",
+    )
     add("--dry-run", action="store_true", help="print what would be started, for a shell")
     add("--write", metavar="FILE", type=Path, help="write a batch script, and start nothing")
-    add("--nodes", metavar="N", type=_at_least_one, default=1, help="of the batch script")
+    add(
+        "--nodes",
+        metavar="N",
+        type=_at_least_one,
+        default=1,
+        help="number of nodes of the batch script",
+    )
     add(
         "--time", metavar="H:MM", type=_minutes, default=60, help="limit of the batch script (1:00)"
     )
@@ -147,16 +157,24 @@ def _write(arguments: argparse.Namespace, wishes: "Wishes", wanted: "Wanted") ->
         arguments.time,
         _same_command(arguments),
     )
-    try:
-        arguments.write.write_text(script_for(system, request), encoding="utf-8")
-        arguments.write.chmod(0o755)
-    except OSError as error:
-        raise Error(f"cannot write {arguments.write}: {error.strerror}") from error
+    _write_script(arguments.write, script_for(system, request))
     submit = next(command for command, name in _SUBMITS.items() if name == system)
     redirected = "< " if system == "lsf" else ""
-    print(f"{arguments.write}: {request.nodes} nodes of {request.tasks} tasks, sidecars included")
+    nodes = "1 node" if request.nodes == 1 else f"{request.nodes} nodes"
+    print(f"{arguments.write}: {nodes} of {request.tasks} tasks, sidecars included")
     print(f"next: {submit} {redirected}{arguments.write}")
     return 0
+
+
+def _write_script(path: Path, text: str) -> None:
+    """Users complete the script, with modules for example: what they wrote stays."""
+    try:
+        if path.is_file() and path.read_text(encoding="utf-8", errors="replace") != text:
+            raise Error(f"{path} is there already, and differs; remove it, or give another name")
+        path.write_text(text, encoding="utf-8")
+        path.chmod(0o755)
+    except OSError as error:
+        raise Error(f"cannot write {path}: {error.strerror}") from error
 
 
 def _same_command(arguments: argparse.Namespace) -> list[str]:

@@ -155,7 +155,9 @@ def attrs_of(table: Table, column: str) -> dict[str, str]:
     units = table.columns[column].units
     if column == "time" and not units:
         units = table.time_units
-    return {"long_name": name} | ({"units": units} if units else {})
+    found = {"long_name": name} | ({"units": units} if units else {})
+    about = [other.name for other in table.columns.values() if other.of == column]
+    return found | ({"ancillary_variables": " ".join(about)} if about else {})
 
 
 def dataset_of_table(table: Table, frame: Frame | None = None) -> xr.Dataset:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from pillion.column_roles import Role, role_of
 from pillion.errors import Error
 from pillion.insitu.catalogue import CENTERINGS, MESH_KINDS, NUMBERS, Domain, FieldDescription
 from pillion.insitu.meshes import METRICS, Mesh
@@ -331,6 +332,7 @@ class Step:
         columns: Mapping[str, Any],
         *,
         units: Mapping[str, str] | None = None,
+        roles: Mapping[str, str] | None = None,
         attributes: Mapping[str, Any] | None = None,
         title: str = "",
         per_step: bool = False,
@@ -341,7 +343,12 @@ class Step:
         Args:
             name: of the file, OUTPUT/ANALYSIS/NAME.csv.
             columns: by name, 1-D and of one length; integers, or what becomes float64.
-            units: of columns and attributes, by their names.
+            units: of columns and attributes, by their names. Errors and bounds have those of the
+                columns that they are about.
+            roles: of columns that are about others, by their names: "error of NAME" (the standard
+                error), "lower of NAME" and "upper of NAME" (an interval), "count of NAME" and
+                "weight of NAME". A "count" or "weight" alone is that of the whole row. Reports draw
+                errors as bars.
             attributes: numbers and texts that belong to the whole table.
             title: for people.
             per_step: a file for every step, NAME.STEP.csv, rather than one that is replaced.
@@ -357,22 +364,30 @@ class Step:
         unknown = sorted(set(units) - set(arrays) - set(given))
         if unknown:
             raise Error(f"table '{name}' has units for '{unknown[0]}', which is not a column of it")
-        texts = {n: isinstance(v, str) for n, v in given.items()}
+        about = {n: role_of(n, text, arrays) for n, text in (roles or {}).items()}
+        for column, (role, of) in about.items():
+            if role.needs_column:
+                units.setdefault(column, units.get(of, ""))
         self._work.write_table(
             name,
             title or name.replace("_", " "),
-            per_step,
-            growing,
+            (per_step, growing),
             lengths.pop(),
-            list(arrays),
-            [units.get(n, "") for n in arrays],
-            [int(a.__array_interface__["data"][0]) for a in arrays.values()],
-            [a.dtype == np.int64 for a in arrays.values()],
-            list(given),
-            [units.get(n, "") for n in given],
-            [v if texts[n] else "" for n, v in given.items()],
-            [0.0 if texts[n] else float(v) for n, v in given.items()],
-            list(texts.values()),
+            [
+                (
+                    n,
+                    units.get(n, ""),
+                    int(a.__array_interface__["data"][0]),
+                    a.dtype == np.int64,
+                    about[n][0].value if n in about else Role.VALUE.value,
+                    about[n][1] if n in about else "",
+                )
+                for n, a in arrays.items()
+            ],
+            [
+                (n, units.get(n, ""), v if isinstance(v, str) else float(v))
+                for n, v in given.items()
+            ],
         )
 
     def text(self, name: str, text: str, *, title: str = "", comment: str | None = "# ") -> None:

@@ -41,9 +41,11 @@ def request_for(
 
 def script_for(system: str, request: Request) -> str:
     """`system` is "slurm", "pbs" or "lsf"."""
-    head = _HEADS[system](request)
-    words = [*_exports(request), *_command(request)]
-    return "\n".join(["#!/bin/bash", *head, "", *words]) + "\n"
+    lines = ["#!/bin/bash", *_HEADS[system](request), ""]
+    if system == "pbs":  # the others start a job where it was submitted, PBS in the home folder
+        lines.append('cd "$PBS_O_WORKDIR"')
+    lines += [*_exports(request), f"exec {shlex.join(request.command)}"]
+    return "\n".join(lines) + "\n"
 
 
 def _slurm(request: Request) -> list[str]:
@@ -89,8 +91,3 @@ SYSTEMS = tuple(_HEADS)
 
 def _exports(request: Request) -> list[str]:
     return [f"export OMP_NUM_THREADS={request.threads}"] if request.threads > 1 else []
-
-
-def _command(request: Request) -> list[str]:
-    """PBS starts a job in the home folder; the others where it was submitted."""
-    return ['cd "${PBS_O_WORKDIR:-.}"', f"exec {shlex.join(request.command)}"]

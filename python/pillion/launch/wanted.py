@@ -5,6 +5,7 @@ folder. Everything else is for the library, and for `pillion check`.
 
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -52,6 +53,7 @@ def read_wanted(
     path: Path, settings: Mapping[str, str], overrides: Mapping[str, str] | None = None
 ) -> Wanted:
     """Raises Error if the file cannot be read, or is not as far as it matters here."""
+    _refuse_program(path)
     root = _loaded(read_text(path), path)
     if not isinstance(root, dict):
         raise Error(f"{path} is not a configuration: it must be a map with 'analyses'")
@@ -61,6 +63,15 @@ def read_wanted(
     for key, text in (overrides or {}).items():
         _override(tree, key, _loaded(text, f"what overrides '{key}'"))
     return _wanted(path, tree)
+
+
+def _refuse_program(path: Path) -> None:
+    with suppress(OSError), path.open("rb") as file:  # the reader says why it cannot be read
+        if file.read(4).startswith((b"\x7fELF", b"#!/")):
+            raise Error(
+                f"{path} is a program, where the configuration is expected: "
+                "`pillion run CONFIG -- PROGRAM`"
+            )
 
 
 def _loaded(text: str, path: Path | str) -> Any:

@@ -47,16 +47,7 @@ def make_plan(
     search = Search(names, used | wholes, options.steps, named)
     for file in files:
         search.look_into(file)
-    if search.coarse:
-        warn(
-            "steps that were stored coarse, since sidecars could not keep up, are left out: "
-            + ", ".join(map(str, sorted(search.coarse)))
-        )
-    if search.cut:
-        warn(
-            f"{len(search.cut)} frames that are not whole, as a killed run leaves them, are left "
-            f"out ({'; '.join(search.cut[:3])})"
-        )
+    _warn_of_left_out(search, warn)
     about = gather_about(options.files, options.about)
     once, repeated = without_repeated(search.found)
     if repeated:
@@ -75,17 +66,13 @@ def make_plan(
             f"'{min(used, default='')}'{', at these steps' if options.steps else ''}; see --name "
             "if files call it something else"
         )
-    first = frames[0].fields[min(frames[0].fields)]
     has_times = (
         options.time_per_step is not None
         or any(one.time is not None for one in found)
         or any(step.time is not None for step in about.steps.values())
     )
-    if first.format in _MAY_LACK_TIMES and not has_times:
-        warn(
-            f"'{first.path}' does not say the times of its steps; the time of a step is its number "
-            f"here (see --time-per-step{_MAY_LACK_TIMES[first.format]})"
-        )
+    if not has_times:
+        _warn_without_times(frames[0], warn)
     _set_domains(frames, used, options, fields)
     for frame in frames:
         for name, field in used.items():
@@ -96,6 +83,28 @@ def make_plan(
         _expect_one_mesh(frame, used)
     _expect_patches(frames, used, entries)
     return frames
+
+
+def _warn_of_left_out(search: Search, warn: Callable[[str], None]) -> None:
+    if search.coarse:
+        warn(
+            "steps that were stored coarse, since sidecars could not keep up, are left out: "
+            + ", ".join(map(str, sorted(search.coarse)))
+        )
+    if search.cut:
+        warn(
+            f"{len(search.cut)} frames that are not whole, as a killed run leaves them, are left "
+            f"out ({'; '.join(search.cut[:3])})"
+        )
+
+
+def _warn_without_times(frame: Frame, warn: Callable[[str], None]) -> None:
+    first = frame.fields[min(frame.fields)]
+    if first.format in _MAY_LACK_TIMES:
+        warn(
+            f"'{first.path}' does not say the times of its steps; the time of a step is its number "
+            f"here (see --time-per-step{_MAY_LACK_TIMES[first.format]})"
+        )
 
 
 def _expect_levels(stored: Stored, field: Field) -> None:

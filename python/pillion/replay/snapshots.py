@@ -27,7 +27,7 @@ from pillion.yaml_text import ProductLoader, explained, read_text
 
 NAME = "snapshots.yaml"
 _LONGEST = 16 << 20  # bytes; a program adds a line for each step
-_MOST = 500_000  # keys and values, of half a kilobyte each once they are read
+_MOST = 200_000  # keys and values, of half a kilobyte each once they are read
 _BOOLEANS = {"true": True, "yes": True, "on": True, "y": True}
 _BOOLEANS |= {"false": False, "no": False, "off": False, "n": False}
 

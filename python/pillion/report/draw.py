@@ -27,6 +27,7 @@ INK, FAINT = "#010203", "#040506"  # replaced by the page's colours
 PALETTE = ("#2f7ed8", "#e0762b", "#2a9d6f", "#c2549d", "#8a6fdf", "#a88c1f", "#d1495b", "#4aa3b5")
 HATCHES = ("", "///", "...", "xxx")
 LINES = ("-", "--", ":", "-.")
+MARKED = 30  # points of a curve at most that get a mark each
 KIND_COLOURS = {
     "publish": "#e0762b",
     "stall": "#d1495b",
@@ -164,6 +165,8 @@ def _draw_compared(axes: Axes, plot: Plot, place: int) -> str:
 def _draw_curve(axes: Axes, plot: Plot, number: int) -> None:
     curve, gid = plot.curves[number], f"curve-{number}"
     colour = _colour(plot, number)
+    if curve.lower is not None and curve.upper is not None:
+        _draw_interval(axes, plot, number, colour)
     if plot.edges:
         axes.stairs(
             curve.y,
@@ -181,10 +184,28 @@ def _draw_curve(axes: Axes, plot: Plot, number: int) -> None:
         color=colour,
         label=plain(curve.label),
         linestyle=LINES[number // len(PALETTE) % len(LINES)],
-        marker="o" if len(curve.x) <= 30 else None,
+        marker="o" if len(curve.x) <= MARKED else None,
         markersize=3.2,
         gid=gid,
     )
+
+
+def _draw_interval(axes: Axes, plot: Plot, number: int, colour: str) -> None:
+    """Bars for few points or for bins, a band for many points. A logarithmic axis shows
+    what is above 0 of it.
+    """
+    curve, gid = plot.curves[number], f"interval-{number}"
+    assert curve.lower is not None and curve.upper is not None
+    lower, x = curve.lower, curve.x
+    if plot.edges:
+        x = (x[1:] + x[:-1]) / 2
+    if plot.log_y:
+        least = curve.y[curve.y > 0].min(initial=np.inf) / 2
+        lower = np.where(lower > 0, lower, np.minimum(least, curve.y))
+    if len(x) <= MARKED or plot.edges:
+        axes.vlines(x, lower, curve.upper, color=colour, linewidth=1.1, gid=gid)
+    else:
+        axes.fill_between(x, lower, curve.upper, color=colour, alpha=0.22, lw=0, gid=gid)
 
 
 def _colour(plot: Plot, number: int) -> str:

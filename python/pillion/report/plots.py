@@ -2,10 +2,11 @@
 """Selects the plots for a table: a pure function from tables to plain descriptions of plots.
 
 The first column is x. The others are grouped by the text before their first underscore and by
-units, one plot per group, one curve per column; minimum, mean and maximum go together. Some columns
-are of second rank: their plots are folded in the page. These are Cartesian components of a column
-that the table also has, errors, integers beside reals (samples, pair counts), and columns
-NAME_OTHER over x_OTHER, where x has another form of that name.
+units, one plot per group, one curve per column; minimum, mean and maximum go together. Errors and
+bounds, as roles of columns say, are drawn with the column that they are about. Some columns are of
+second rank: their plots are folded in the page. These are Cartesian components of a column that the
+table also has, counts and weights, integers beside reals, and columns NAME_OTHER over x_OTHER,
+where x has another form of that name.
 
 Tables of one name made at several steps share a plot. Tables with bins along two axes and slices
 become heat maps (planes.py). Curves to compare a table with are drawn beside its own. Lists of
@@ -20,6 +21,7 @@ from typing import TypeVar
 import numpy as np
 
 from pillion import units
+from pillion.column_roles import Role
 from pillion.report.planes import HeatMap, heat_maps_of, is_plane, is_slice, slices_of
 from pillion.tables import Column, Table
 
@@ -45,12 +47,16 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True)
 class Curve:
-    """One line; `key` names the column, and the step if there are several."""
+    """One line; `key` names the column, and the step if there are several. `lower` and `upper` are
+    the ends of an interval about each value: a standard error to both sides, or bounds.
+    """
 
     key: str
     label: str
     x: np.ndarray
     y: np.ndarray
+    lower: np.ndarray | None = None
+    upper: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -193,7 +199,7 @@ def _place_and_label(table: Table, column: Column) -> tuple[_Place, str]:
         if words[i] in COMPONENTS
     )
     secondary = component or (_has_reals(table) and column.values.dtype.kind == "i")
-    secondary = secondary or column.name == "error" or table.stage.startswith("write_")
+    secondary = secondary or column.role is not Role.VALUE or table.stage.startswith("write_")
     secondary = secondary or "_".join(words[1:]) in _without_coefficient(table)
     if match := STATISTIC.fullmatch(column.name):
         what = match[1].replace("_", " ")
@@ -216,7 +222,7 @@ def _groups(table: Table) -> Iterator[_Group]:
     taken = abscissa(table)[1]
     groups: dict[_Place, _Group] = {}
     for name, column in table.columns.items():
-        if name not in taken and not _is_constant(table, column):
+        if name not in taken and not column.role.needs_column and not _is_constant(table, column):
             place, label = _place_and_label(table, column)
             groups.setdefault(place, _Group(place)).members.append((column, label))
     yield from groups.values()
@@ -229,7 +235,18 @@ def _curves(table: Table, group: _Group) -> Iterator[Curve]:
     for column, label in group.members:
         own = table.columns.get(column.name)
         y = own.values if own else np.full(len(x), np.nan)
-        yield Curve(column.name, label, x, y)
+        yield Curve(column.name, label, x, y, *interval_of(table, column.name))
+
+
+def interval_of(table: Table, name: str) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """The ends of the interval about each value of a column; None if the table has none."""
+    lower, upper = table.about(name, Role.LOWER), table.about(name, Role.UPPER)
+    if lower is not None and upper is not None:
+        return lower.values, upper.values
+    error = table.about(name, Role.ERROR)
+    if error is None:
+        return None, None
+    return table[name] - error.values, table[name] + error.values
 
 
 def _compared(curves: Sequence[Curve], tables: Sequence[Table]) -> Iterator[tuple[int, Curve]]:
@@ -244,7 +261,7 @@ def _compared(curves: Sequence[Curve], tables: Sequence[Table]) -> Iterator[tupl
 def _of_step(curve: Curve, table: Table) -> Curve:
     key = f"{curve.key} at step {table.step}"
     label = units.moment(table.step, table.time, table.time_units)
-    return Curve(key, label, curve.x, curve.y)
+    return replace(curve, key=key, label=label)
 
 
 def _is_log(table: Table, name: str) -> bool:

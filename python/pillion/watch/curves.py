@@ -7,6 +7,7 @@ from math import isfinite, log10, nan
 from pathlib import Path
 from time import monotonic
 
+from pillion.column_roles import Role
 from pillion.errors import Error
 from pillion.tables import Table, read_table
 from pillion.watch.model import Row
@@ -68,7 +69,10 @@ def read_wish(text: str) -> Wish:
 def default_column(table: Table) -> str | None:
     """The column to draw: one that changes, and is not a coordinate. The first column is x."""
     names = list(table.columns)[1:]
-    able = [n for n in names if not n.startswith(_COORDINATES)]
+    values = [n for n in names if table.columns[n].role is Role.VALUE]
+    able = [n for n in values if not n.startswith(_COORDINATES)] or [
+        n for n in names if not n.startswith(_COORDINATES)
+    ]
     telling = [n for n in _TELLING if n in able]
     floats = [n for n in able if table[n].dtype.kind == "f"]
     changing = (n for n in [*telling, *floats, *able] if _changes(table[n].tolist()))

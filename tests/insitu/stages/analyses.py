@@ -98,6 +98,7 @@ class Mean:
             "mean",
             {"steps": [self.steps], "mean": [self.sum / self.steps]},
             units={"mean": "g"},
+            roles={"steps": "count of mean"},
             attributes=attributes,
         )
 

@@ -72,6 +72,11 @@ def bad_table(step):
 
 
 @pillion.stage("density")
+def bad_role(step):
+    step.table("t", {"a": [1.0], "b": [1.0]}, roles={"b": "error of c"})
+
+
+@pillion.stage("density")
 def forgets(step):
     """No failure: what only a circle of references holds is not kept."""
     circle = {"array": step.blocks[0]["density"]}

@@ -31,7 +31,9 @@ YAML::Node head_of(const std::string& text, std::string& rows) {
 TEST_CASE("a table reads back as it was, head and rows") {
   const std::vector<double> r = {0.1, 1e-300, std::nan("")};
   const std::vector<int64_t> n = {1, -2, int64_t{1} << 60};
-  const pillion_column columns[] = {{"r", "Å", r.data(), nullptr}, {"n", "", nullptr, n.data()}};
+  const pillion_column columns[] = {
+      {sizeof(pillion_column), "r", "Å", r.data(), nullptr, 0, nullptr},
+      {sizeof(pillion_column), "n", "", nullptr, n.data(), PILLION_COLUMN_COUNT, "r"}};
   const pillion_attribute attributes[] = {{"D", "m^2/s", nullptr, 1e-05},
                                           {"how", "", "\"odd\"\n", 0}};
   const pillion_table table{sizeof table, "rdf", "A title", 0, 2, 3, columns, attributes, 2, 0};
@@ -47,6 +49,9 @@ TEST_CASE("a table reads back as it was, head and rows") {
   CHECK(head["time"].as<double>() == 2.5);
   CHECK(head["skipped"].as<int>() == 1);
   CHECK(head["columns"][0]["units"].as<std::string>() == "Å");
+  CHECK(!head["columns"][0]["role"]);
+  CHECK(head["columns"][1]["role"].as<std::string>() == "count");
+  CHECK(head["columns"][1]["of"].as<std::string>() == "r");
   CHECK(head["attributes"][0]["value"].as<double>() == 1e-05);
   CHECK(head["attributes"][1]["value"].as<std::string>() == "\"odd\"\n");
   CHECK(head["parameters"]["n"].as<std::string>() == "4");
@@ -57,7 +62,7 @@ TEST_CASE("a table reads back as it was, head and rows") {
 
 TEST_CASE("tables of one step carry it in their name; senseless ones are refused") {
   const double x = 1;
-  const pillion_column column{"x", "", &x, nullptr};
+  const pillion_column column{sizeof(pillion_column), "x", "", &x, nullptr, 0, nullptr};
   pillion_table table{sizeof table, "t", "", 1, 1, 1, &column, nullptr, 0, 0};
   Origin origin;
   origin.analysis = "a";
@@ -71,11 +76,33 @@ TEST_CASE("tables of one step carry it in their name; senseless ones are refused
   CHECK_THROWS_AS(format_table(table, origin), Error);
 }
 
+TEST_CASE("a column that is about another one names a value of the table, in its units") {
+  const double x = 1;
+  const auto written = [&](int32_t role, const char* of, const char* units = "m") {
+    const pillion_column columns[] = {
+        {sizeof(pillion_column), "x", "m", &x, nullptr, PILLION_COLUMN_VALUE, nullptr},
+        {sizeof(pillion_column), "dx", "m", &x, nullptr, PILLION_COLUMN_ERROR, "x"},
+        {sizeof(pillion_column), "y", units, &x, nullptr, role, of}};
+    const pillion_table table{sizeof table, "t", "", 0, 3, 1, columns, nullptr, 0, 0};
+    return format_table(table, Origin{});
+  };
+  CHECK(written(PILLION_COLUMN_LOWER, "x").find("role: lower, of: \"x\"") != std::string::npos);
+  CHECK(written(PILLION_COLUMN_COUNT, nullptr, "").find("role: count}") != std::string::npos);
+  CHECK_NOTHROW(written(PILLION_COLUMN_WEIGHT, "x", "kg"));
+  CHECK_THROWS_WITH(written(PILLION_COLUMN_ERROR, "z"), doctest::Contains("not a column"));
+  CHECK_THROWS_WITH(written(PILLION_COLUMN_ERROR, "dx"), doctest::Contains("not a column"));
+  CHECK_THROWS_WITH(written(PILLION_COLUMN_ERROR, ""), doctest::Contains("must name a column"));
+  CHECK_THROWS_WITH(written(PILLION_COLUMN_ERROR, "x", "km"), doctest::Contains("units 'km'"));
+  CHECK_THROWS_WITH(written(PILLION_COLUMN_VALUE, "x"), doctest::Contains("only other roles"));
+  CHECK_THROWS_WITH(written(6, nullptr), doctest::Contains("role 6"));
+}
+
 TEST_CASE("names of columns that CSV gives a meaning stand in quotes") {
   const double x = 1;
   const auto names_of = [&](std::initializer_list<const char*> names) {
     std::vector<pillion_column> columns;
-    for (const char* name : names) columns.push_back({name, "", &x, nullptr});
+    for (const char* name : names)
+      columns.push_back({sizeof(pillion_column), name, "", &x, nullptr, 0, nullptr});
     const pillion_table table{
         sizeof table,   "t",     "", 0, static_cast<int32_t>(columns.size()), 1,
         columns.data(), nullptr, 0,  0};
@@ -100,7 +127,7 @@ TEST_CASE("names of products that no file can have are refused") {
 
 TEST_CASE("the head has the parameters of the stage") {
   const double x = 1;
-  const pillion_column column{"x", "", &x, nullptr};
+  const pillion_column column{sizeof(pillion_column), "x", "", &x, nullptr, 0, nullptr};
   const pillion_table table{sizeof table, "t", "", 0, 1, 1, &column, nullptr, 0, 0};
   Origin origin;
   origin.stage_parameters = R"({"field": "u", "bins": 10})";
@@ -112,7 +139,7 @@ TEST_CASE("the head has the parameters of the stage") {
 
 TEST_CASE("tables of one step have the run's scalars as attributes") {
   const double x = 1;
-  const pillion_column column{"x", "", &x, nullptr};
+  const pillion_column column{sizeof(pillion_column), "x", "", &x, nullptr, 0, nullptr};
   const pillion_attribute own{"a", "own", nullptr, 7};
   pillion_table table{sizeof table, "t", "", 1, 1, 1, &column, &own, 1, 0};
   Origin origin;

@@ -98,8 +98,6 @@ TEST_CASE("sidecars agree on a message with one reduction, unless their headers 
   CHECK(next(1).header.step == 10);
   const auto flagged = next(1);
   CHECK(flagged.header.schema_changed);
-  CHECK(flagged.header.due[0].unusable == 0);
-  CHECK(flagged.header.due[1].unusable == 1);
   CHECK(flagged.all.unusable == std::set<size_t>{1});
   CHECK(next(2).header.time == (is_alone ? 7 : doctest::Approx(0.3)));
   const auto lost = next(2);
@@ -109,6 +107,26 @@ TEST_CASE("sidecars agree on a message with one reduction, unless their headers 
   const auto fifth = next(2);
   CHECK(fifth.header.sequence == 5);
   CHECK(fifth.header.units.at("density") == "kg");
+}
+
+TEST_CASE(
+    "an analysis that is unusable on one rank is so on all, and no other, however many are due") {
+  const comm::Communicator side(MPI_COMM_WORLD);
+  // An attached job's analyses are behind those of the run in a header.
+  constexpr int32_t base = 40, own = 300;
+  policy::SidecarPolicy policy(policy::SidecarRole::AttachedJob, std::vector<bool>(own, true));
+  sidecar::Messages messages(side, policy);
+  messages.set_base(base);
+  auto all = head(1);
+  all.due.clear();
+  for (int32_t a = 0; a < base + own; ++a)
+    all.due.push_back({.analysis = a, .unusable = 0, .skipped = 0, .coarsened = 0});
+  if (side.rank() == side.size() - 1)
+    for (const int32_t a : {7, base + 3, base + 120}) all.due[static_cast<size_t>(a)].unusable = 1;
+  messages.set_receiver(std::make_unique<Scripted>(std::vector<Scripted::Heads>{{{0, all}}}));
+  auto message = messages.read();
+  messages.agree(message);
+  CHECK(message.all.unusable == std::set<size_t>{3, 120});
 }
 
 TEST_CASE("a rank passes publications that no enabled analysis needs, without the others") {

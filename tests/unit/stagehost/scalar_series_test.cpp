@@ -37,7 +37,9 @@ TEST_CASE("a table over time gets a column for each scalar whose name is free") 
   series.add(3, scalars);
   const int64_t step = 3;
   const double mean = 2;
-  const pillion_column columns[] = {{"step", "", nullptr, &step}, {"mean", "", &mean, nullptr}};
+  const pillion_column columns[] = {
+      {sizeof(pillion_column), "step", "", nullptr, &step, 0, nullptr},
+      {sizeof(pillion_column), "mean", "", &mean, nullptr, 0, nullptr}};
   pillion_table table{sizeof table, "t", "", 0, 2, 1, columns, nullptr, 0, 0};
   const TableWithScalars whole(table, &series, scalars);
   REQUIRE(whole.table().column_count == 3);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nyx with Pillion: include this in Nyx's nyx_main.cpp, as ../../../nyx/nyx.patch does. All state
+// Nyx with Pillion: include this in Nyx's main program, as ../../../nyx/nyx.patch does. All state
 // and derived variables of all levels come by Nyx's names, dark matter as particles, and the time
 // of a step is the scale factor a. Lengths are comoving.
 #pragma once
