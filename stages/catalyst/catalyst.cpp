@@ -158,10 +158,9 @@ class Catalyst final : public stage::Stage {
                                 ", \"display\": " + json_text(needs_display_ ? "Xvfb" : "") + "}"));
   }
   void start(const stage::Step& step) {
-    const MPI_Comm peers = MPI_Comm_f2c(step.communicator());
     expect_well(call_python(python_, "start",
-                            "{\"communicator\": " + text_of(&peers) + own_pipeline() +
-                                ", \"script\": " + json_text(script_) +
+                            "{\"communicator\": " + std::to_string(step.communicator()) +
+                                own_pipeline() + ", \"script\": " + json_text(script_) +
                                 ", \"channel\": " + json_text(channel_) + "}"));
     is_started_ = true;
   }

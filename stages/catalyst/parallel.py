@@ -90,15 +90,13 @@ def signal_action(number, new=None):
     return old
 
 
-def set_communicator(address):
-    """Has ParaView use a copy of the communicator that is found at an address."""
+def set_communicator(handle):
+    """Has ParaView use a copy of a communicator, which is given by its Fortran handle."""
     from mpi4py import MPI
     from vtkmodules.vtkParallelMPI import vtkMPIController
     from vtkmodules.vtkParallelMPI4Py import vtkMPI4PyCommunicator
 
-    peers = MPI.Comm()
-    ctypes.memmove(MPI._addressof(peers), address, MPI._sizeof(MPI.Comm))
-    own = peers.Dup()
+    own = MPI.Comm.f2py(handle).Dup()
     controller = vtkMPIController()
     controller.SetCommunicator(vtkMPI4PyCommunicator.ConvertToVTK(own))
     controller.BroadcastTriggerRMIOn()
