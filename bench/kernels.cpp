@@ -226,7 +226,7 @@ void measure_table() {
   }
   std::vector<pillion_column> columns(
       8, {sizeof(pillion_column), "value", "", reals.data(), nullptr, 0, nullptr});
-  columns.resize(11, {"number", "", nullptr, integers.data()});
+  columns.resize(11, {sizeof(pillion_column), "number", "", nullptr, integers.data(), 0, nullptr});
   pillion_table table{};
   table.name = "halos";
   table.title = "Halos";

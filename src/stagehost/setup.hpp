@@ -29,8 +29,8 @@ struct Output {
 struct pillion_setup {
   pillion::base::Value parameters;
   pillion::model::Catalogue* catalogue = nullptr;  ///< with the fields of earlier stages
-  std::vector<pillion::layout::Request> inputs;
-  std::vector<pillion::stagehost::Output> outputs;
+  std::vector<pillion::layout::Request> inputs{};
+  std::vector<pillion::stagehost::Output> outputs{};
   bool requires_whole = false;  ///< coarse publications are of no use to the stage
   bool is_recoverable = false;  ///< a failed run leaves what the stage keeps as it was
   std::string stage{};

@@ -120,9 +120,8 @@ TEST_CASE("names of columns that CSV gives a meaning stand in quotes") {
 
 TEST_CASE("names of products that no file can have are refused") {
   CHECK(fault_of_product_name("statistics_mole fraction.csv").empty());
-  for (const std::string name : {std::string(), std::string("a/b.csv"), std::string(".a"),
-                                 std::string("a\x01"), std::string(221, 'x')})
-    CHECK_MESSAGE(!fault_of_product_name(name).empty(), name);
+  const std::vector<std::string> names{"", "a/b.csv", ".a", "a\x01", std::string(221, 'x')};
+  for (const auto& name : names) CHECK_MESSAGE(!fault_of_product_name(name).empty(), name);
 }
 
 TEST_CASE("the head has the parameters of the stage") {
