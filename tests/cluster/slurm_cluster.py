@@ -10,7 +10,8 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,6 +24,10 @@ OWNER = 2001  # the number of the user ana
 
 # Ranks outnumber the cores of this machine: those that wait let others work.
 ENVIRONMENT = {"OMPI_MCA_mpi_yield_when_idle": "1"}
+
+# About one job of some hundred ends in MPI_Init, before any code of Pillion: the TCP transport of
+# Open MPI 4.1.4 takes a connection that is under way for one that has failed (its issue 10734).
+_BROKEN_START = "Open MPI failed to TCP connect to a peer MPI process"
 
 CONFIGURATION = """\
 output: {name}
@@ -139,6 +144,24 @@ class Cluster:
 
     # --- nodes that fail ---
 
+    @contextmanager
+    def patient(self, seconds: int) -> Iterator[None]:
+        """Slurm waits so long for nodes that do not answer, as most clusters do, before it ends
+        their jobs.
+        """
+        file = self.folder / "etc/slurm/slurm.conf"
+        before = file.read_text()
+        try:
+            self._reconfigure(re.sub(r"SlurmdTimeout=\d+", f"SlurmdTimeout={seconds}", before))
+            yield
+        finally:
+            self._reconfigure(before)
+
+    def _reconfigure(self, text: str) -> None:
+        (self.folder / "etc/slurm/slurm.conf").write_text(text)
+        done = self.on("login", "scontrol", "reconfigure", user="root")
+        assert done.returncode == 0, done.stdout
+
     def kill(self, node: str) -> None:
         self._node("kill", node)
 
@@ -210,7 +233,13 @@ class Case:
         return f"{name}.yaml"
 
     def on(self, node, *words, timeout: float = 60, **how) -> subprocess.CompletedProcess:
-        return self.cluster.on(node, *words, folder=self.inside, timeout=timeout, **how)
+        """Once more if MPI itself could not start; see _BROKEN_START."""
+        for is_last in (False, True):
+            done = self.cluster.on(node, *words, folder=self.inside, timeout=timeout, **how)
+            if is_last or done.returncode == 0 or _BROKEN_START not in done.stdout:
+                break
+            print(f"again, since Open MPI could not start: {done.stdout}")
+        return done
 
     def begin(self, node, *words, **how) -> subprocess.Popen:
         return self.cluster.begin(node, *words, folder=self.inside, **how)

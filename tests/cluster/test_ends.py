@@ -2,6 +2,7 @@
 """Ends that come from outside: signals, time limits, sidecars that die, nodes that fail, cables."""
 
 import os
+from contextlib import nullcontext
 
 import pytest
 
@@ -51,6 +52,11 @@ def test_the_end_of_a_batch_job(case):
 @pytest.mark.parametrize("seconds", [8, pytest.param(60, marks=only_all)])
 def test_a_sidecar_without_its_cable(case, seconds):
     """The node of the sidecar is cut off for some time, and the simulation continues."""
+    with case.cluster.patient(300) if seconds > 10 else nullcontext():
+        cut_off(case, seconds)
+
+
+def cut_off(case, seconds):
     steps = 7500 * seconds
     case.configure("net", "ranks: 1", when_full="skip")
     words = case.shell(case.run_heat("net.yaml", steps))
