@@ -18,11 +18,18 @@ class Rows {
  public:
   /// The next value of the row that is being made. All rows have the columns of the first one, in
   /// its order. The first column begins a row: what was left of one without an end is dropped.
-  void add(std::string_view name, std::string_view units, double value) {
-    next(name, units, true).reals.push_back(value);
+  /// `role` is that of the column: a value, or a count or weight of the row.
+  void add(std::string_view name, std::string_view units, double value,
+           int32_t role = PILLION_COLUMN_VALUE) {
+    auto& column = next(name, units, true);
+    column.role = role;
+    column.reals.push_back(value);
   }
-  void add(std::string_view name, std::string_view units, int64_t value) {
-    next(name, units, false).integers.push_back(value);
+  void add(std::string_view name, std::string_view units, int64_t value,
+           int32_t role = PILLION_COLUMN_VALUE) {
+    auto& column = next(name, units, false);
+    column.role = role;
+    column.integers.push_back(value);
   }
   void end_row() {
     if (next_ != columns_.size()) fail("ends before column " + columns_[next_].name);
@@ -48,6 +55,7 @@ class Rows {
       if (column.is_real)
         table.column(column.name, column.units, std::span(column.reals).first(count_));
       else table.column(column.name, column.units, std::span(column.integers).first(count_));
+      table.role(column.role);
     }
     table.growing();
   }
@@ -56,6 +64,7 @@ class Rows {
     std::vector<char> described;
     for (const auto& column : columns_) {
       described.push_back(column.is_real ? 'r' : 'i');
+      described.push_back(static_cast<char>('0' + column.role));
       for (const auto* text : {&column.name, &column.units}) {
         described.insert(described.end(), text->begin(), text->end());
         described.push_back('\0');
@@ -74,10 +83,11 @@ class Rows {
     const auto described = state.load<char>(prefix + "_columns");
     for (size_t at = 0; at < described.size();) {
       const bool is_real = described[at++] == 'r';
+      const int32_t role = at < described.size() ? described[at++] - '0' : 0;
       std::string texts[2];
       for (auto& text : texts)
         for (; at < described.size() && described[at++] != '\0';) text += described[at - 1];
-      columns_.push_back({texts[0], texts[1], is_real, {}, {}});
+      columns_.push_back({texts[0], texts[1], is_real, {}, {}, role});
     }
     for (size_t c = 0; c < columns_.size(); ++c) {
       const auto name = prefix + "_" + std::to_string(c);
@@ -97,12 +107,13 @@ class Rows {
     bool is_real;
     std::vector<double> reals;
     std::vector<int64_t> integers;
+    int32_t role = PILLION_COLUMN_VALUE;
   };
 
   Column& next(std::string_view name, std::string_view units, bool is_real) {
     if (next_ > 0 && name == columns_.front().name) drop_begun();
     if (count_ == 0 && next_ == columns_.size())
-      columns_.push_back({std::string(name), {}, is_real, {}, {}});
+      columns_.push_back({std::string(name), {}, is_real, {}, {}, PILLION_COLUMN_VALUE});
     if (next_ == columns_.size() || columns_[next_].name != name ||
         columns_[next_].is_real != is_real)
       fail("has the column " + std::string(name) + ", which the first one has not there");

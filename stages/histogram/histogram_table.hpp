@@ -131,8 +131,9 @@ class HistogramRows {
   HistogramRows(stage::Table& table, const Tally& tally) : table_(table), tally_(tally) {}
 
   template <class T>
-  void add(const std::string& name, const std::string& units, const std::vector<T>& all) {
-    table_.column(name, units, tally_.axes().size() == 1 ? of_bins(tally_, all) : all);
+  void add(const std::string& name, const std::string& units, const std::vector<T>& all,
+           int32_t role = PILLION_COLUMN_VALUE) {
+    table_.column(name, units, tally_.axes().size() == 1 ? of_bins(tally_, all) : all).role(role);
   }
   template <class T>
   void add_densities(const std::string& prefix, const Units& over, std::span<const T> amounts,
@@ -174,7 +175,7 @@ inline stage::Table table_of(const stage::Step& step, const std::vector<Quantity
     over = over * units;
   }
   const auto counts = tally.counts();
-  rows.add("count", "", std::vector<int64_t>(counts.begin(), counts.end()));
+  rows.add("count", "", std::vector<int64_t>(counts.begin(), counts.end()), PILLION_COLUMN_COUNT);
   rows.add_densities("", over, counts, shown.per_dex);
   if (!shown.weight.empty()) {
     const auto weights = tally.weights();
@@ -184,7 +185,7 @@ inline stage::Table table_of(const stage::Step& step, const std::vector<Quantity
   }
   if (const auto volumes = tally.volumes(); !volumes.empty()) {
     rows.add("volume", volume_units(step.mesh(quantities[0].mesh())).text(),
-             std::vector<double>(volumes.begin(), volumes.end()));
+             std::vector<double>(volumes.begin(), volumes.end()), PILLION_COLUMN_WEIGHT);
     rows.add_densities("volume_", over, volumes, shown.per_dex);
   }
   if (shown.means)

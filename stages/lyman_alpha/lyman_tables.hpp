@@ -128,7 +128,7 @@ inline stage::Table table_of(const Tally& tally, const std::string& what, const 
                        std::string(1, found.axis));
   out.column("lower", "", std::vector<double>(edges.begin(), edges.end() - 1));
   out.column("upper", "", std::vector<double>(edges.begin() + 1, edges.end()));
-  out.column("count", "", tally.in_bins());
+  out.column("count", "", tally.in_bins()).role(PILLION_COLUMN_COUNT);
   out.column("density", "", of_bins(tally, density_of(tally, tally.counts(), units_of)));
   if (log)
     out.column("density_per_dex", "",

@@ -228,7 +228,8 @@ class MomentSeries {
     rows_.add("coarsening", "", coarsening);
     for (size_t p = 0; p < components_.size(); ++p) {
       const auto ending = ending_of(components_[p], field_.components);
-      if (is_weighted()) rows_.add("volume" + ending, volume, moments[p].weight);
+      if (is_weighted())
+        rows_.add("volume" + ending, volume, moments[p].weight, PILLION_COLUMN_WEIGHT);
       add(moments[p], ending, units);
     }
     rows_.end_row();
@@ -276,7 +277,7 @@ class MomentSeries {
   }
   void add(const Moments& moments, const std::string& ending, const std::string& units) {
     const auto summary = summary_of(moments);
-    rows_.add("count" + ending, "", moments.count);
+    rows_.add("count" + ending, "", moments.count, PILLION_COLUMN_COUNT);
     rows_.add("not_finite" + ending, "", moments.not_finite);
     rows_.add("min" + ending, units, summary.min);
     rows_.add("max" + ending, units, summary.max);
