@@ -159,6 +159,7 @@ def test_cells_are_where_their_centres_are(played):
         check_layers(folder, layers, peers)
 
 
+@pytest.mark.drawn
 @pytest.mark.parametrize("layout", KEYS)
 def test_cells_of_a_key_are_at_one_peer(layout, played):
     """A key is always at one peer, which has its cells in the order of keys and then of ids."""

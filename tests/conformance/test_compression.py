@@ -463,6 +463,7 @@ def test_no_box_takes_more_than_its_values_and_bounds_are_used(build, tmp_path, 
                 assert 0.45 < field.error / field.bound <= 1, (analysis, field)
 
 
+@pytest.mark.drawn
 @pytest.mark.parametrize(
     ("stages", "said"),
     [

@@ -248,6 +248,7 @@ REFUSED = [
 ]  # fmt: skip
 
 
+@pytest.mark.drawn
 @pytest.mark.parametrize(("old", "new", "message"), REFUSED)
 def test_refusals_of_the_configuration(build, tmp_path, old, new, message):
     assert old in TEXT

@@ -197,6 +197,7 @@ def check_moved(report: dict, moves: str, frames: int) -> None:
         assert set(gaps.values()) == {0}, analysis
 
 
+@pytest.mark.drawn
 @pytest.mark.parametrize("place", PLACES, ids=str)
 @pytest.mark.parametrize("name", SCENES)
 def test_back_and_forth(name, place, fixed, build, tmp_path, monkeypatch):

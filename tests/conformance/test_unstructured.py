@@ -135,6 +135,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.drawn
 @pytest.mark.parametrize("place", ["inside", "network", "node"])
 @pytest.mark.parametrize("fault", FAULTS)
 def test_faults_are_found_on_all_ranks_alike(fault, place, build, tmp_path):

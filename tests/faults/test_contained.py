@@ -52,6 +52,7 @@ def test_a_failure_costs_its_publication(build, tmp_path, sidecars, how):
         assert kept.head["lost"] == 1
 
 
+@pytest.mark.drawn
 @pytest.mark.parametrize("sidecars", [0, 1, 2])
 @pytest.mark.parametrize("peer", [-1, 0, 1])
 @pytest.mark.parametrize("how", ["exception", "number", "memory", "calls"])

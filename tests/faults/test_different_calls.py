@@ -65,6 +65,7 @@ def expect_one_sentence(process, ranks, names=None):
         assert names is None or all(name in error for name in names), error
 
 
+@pytest.mark.drawn
 @pytest.mark.parametrize("placement", PLACEMENTS)
 @pytest.mark.parametrize("mode", MODES)
 def test_ranks_that_call_differently(build, tmp_path, placement, mode):

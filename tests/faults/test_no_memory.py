@@ -60,6 +60,7 @@ skip_with_sanitizers = pytest.mark.skipif(
 
 
 @skip_with_sanitizers
+@pytest.mark.drawn
 @pytest.mark.parametrize(("placement", "call", "victim", "stride"), list(cases()))
 def test_no_rank_waits_for_one_that_lacks_memory(build, tmp_path, placement, call, victim, stride):
     sidecars, ranks = PLACEMENTS[placement]

@@ -66,6 +66,7 @@ WRONG = {
 }
 
 
+@pytest.mark.drawn
 @pytest.mark.parametrize("name", WRONG)
 @pytest.mark.parametrize("sidecar", [False, True])
 def test_wrong_configuration(build, tmp_path, name, sidecar):

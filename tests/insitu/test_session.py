@@ -305,6 +305,7 @@ def test_exception_that_is_handled(build, tmp_path):
     assert done.returncode == 3 and done.stdout == "caught\n"
 
 
+@pytest.mark.drawn
 @pytest.mark.parametrize("sidecars", [0, 1])
 @pytest.mark.parametrize("leaves", ["raise ValueError('only here')", "sys.exit(3)"])
 @pytest.mark.parametrize("block", ["with pillion.open('run.yaml') as s:", "if True:"])

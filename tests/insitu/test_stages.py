@@ -112,6 +112,7 @@ def test_as_builtin(build, tmp_path, place):
     check_all(tmp_path / "results", 3)
 
 
+@pytest.mark.drawn
 @pytest.mark.parametrize("division", ["uneven", "many", "one"])
 @pytest.mark.parametrize("order", ["C", "F", "gaps", "backwards"])
 def test_any_division_and_order(build, tmp_path, division, order):

@@ -166,6 +166,7 @@ WRONG = {
 }
 
 
+@pytest.mark.drawn
 @pytest.mark.parametrize("case", WRONG)
 def test_refused_before_the_first_step(build, tmp_path, case):
     """On every rank alike, with the line of the configuration."""

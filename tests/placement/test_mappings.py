@@ -21,6 +21,7 @@ pytestmark = pytest.mark.skipif(
 TWO = "numa:2 core:3"
 
 
+@pytest.mark.drawn
 @pytest.mark.parametrize(
     ("spread", "sidecars"),
     [

@@ -67,6 +67,7 @@ analyses:
 """
 
 
+@pytest.mark.drawn
 @pytest.mark.parametrize(("shape", "ranks", "kind", "axes", "sidecars"), CASES)
 def test_grids(build, tmp_path, shape, ranks, kind, axes, sidecars):
     cells = SHAPES[shape]

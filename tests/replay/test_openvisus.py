@@ -64,6 +64,7 @@ def written(tmp_path_factory):
     return folder
 
 
+@pytest.mark.drawn
 @pytest.mark.parametrize("ranks", [1, 5])
 @pytest.mark.parametrize("case", CASES)
 def test_every_sample(build, written, tmp_path, case, ranks):

@@ -149,6 +149,7 @@ def outcomes(build, live, tmp_path_factory):
         }
 
 
+@pytest.mark.drawn
 @pytest.mark.parametrize("ranks", [1, 3])
 @pytest.mark.parametrize("case", WRONG)
 def test_refused(outcomes, case, ranks):

@@ -185,6 +185,7 @@ def outcome(build, folder, case, ranks):
     return replay(build, folder, ranks, "--set", setting, *words, check=False)
 
 
+@pytest.mark.drawn
 @pytest.mark.parametrize("ranks", [1, 3])
 @pytest.mark.parametrize("case", WRONG)
 def test_refused(build, outcomes, case, ranks):

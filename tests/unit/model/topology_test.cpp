@@ -119,7 +119,8 @@ TEST_CASE("cells that cannot be are refused with the value seen") {
 TEST_CASE("Lagrange cells of order 1 and 2 are the cells that have their points") {
   Sample sample;  // of 4 and of 5 points
   sample.types = {71, 72};
-  const auto found = model::read_topology(model::to_bytes(sample.cells(), {}));
+  const auto bytes = model::to_bytes(sample.cells(), {});
+  const auto found = model::read_topology(bytes);
   CHECK(list_of(found.types) == std::vector<uint8_t>{10, 72});
   CHECK(model::plain_type(71, 10) == 24);
   CHECK(model::plain_type(72, 27) == 29);
