@@ -23,7 +23,6 @@ from insitu import (
     simulate,
 )
 from pillion import units
-from pillion.column_roles import Role
 
 sys.path.insert(0, str(STAGES.parent / "programs"))
 
@@ -213,7 +212,8 @@ def test_restart(build, tmp_path, place):
     assert mean["steps"].tolist() == [6]
     expected = np.mean([whole(step).mean() for step in range(6)])
     assert mean["mean"][0] == pytest.approx(expected, rel=1e-14)
-    assert mean.about("mean", Role.COUNT).name == "steps"
+    (steps,) = (c for c in mean.head["columns"] if c["name"] == "steps")
+    assert (steps["role"], steps["of"]) == ("count", "mean")
     assert mean.attributes == {"digits": 3}
     rows = read_table(tmp_path / "results/rows/extremes.csv")
     assert rows["step"].tolist() == list(range(6))
