@@ -23,7 +23,7 @@ import limits
 import numpy as np
 import pytest
 import yaml
-from drawing import pytest_collection_modifyitems  # noqa: F401, a hook
+from drawn_cases import pytest_collection_modifyitems  # noqa: F401, a hook
 
 # Temporary folders in memory, where there is enough: products are forced to disk at the end of each
 # run, and a busy disk takes its time over that.

@@ -118,7 +118,7 @@ def test_it(tmp_path):
 @pytest.mark.parametrize("status", [0, -11])
 def test_cores_of_a_failed_test_are_kept(tmp_path, status):
     """And those of one that expects the crash are not."""
-    for name in ("conftest.py", "cores.py", "drawing.py", "limits.py"):
+    for name in ("conftest.py", "cores.py", "drawn_cases.py", "limits.py"):
         shutil.copy(ROOT / "tests" / name, tmp_path)
     (tmp_path / "test_crash.py").write_text(CRASH.format(python=sys.executable, status=status))
     build = tmp_path / "build"
