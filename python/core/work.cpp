@@ -5,14 +5,12 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
-#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <optional>
 #include <pillion/stage/block.hpp>
 #include <tuple>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "core/handles.hpp"
@@ -107,8 +105,8 @@ void reduce(const Work& work, uintptr_t data, int64_t count, int32_t type, int32
 
 /// Name, units, address of the values, whether they are integers, role, and what it is about.
 using Column = std::tuple<std::string, std::string, uintptr_t, bool, int32_t, std::string>;
-/// Name, units, and the text or number.
-using Attribute = std::tuple<std::string, std::string, std::variant<std::string, double>>;
+/// Name, units, the text if it is one, and the number.
+using Attribute = std::tuple<std::string, std::string, std::optional<std::string>, double>;
 
 /// Which file a table goes to, and how.
 struct Kept {
@@ -127,12 +125,9 @@ void write_table(const Work& work, const std::string& name, const std::string& t
                           of.c_str()});
   }
   std::vector<pillion_attribute> attributes_of;
-  for (const auto& [attribute, units, value] : attributes) {
-    const auto* text = std::get_if<std::string>(&value);
-    attributes_of.push_back({attribute.c_str(), units.c_str(),
-                             text != nullptr ? text->c_str() : nullptr,
-                             text != nullptr ? 0 : std::get<double>(value)});
-  }
+  for (const auto& [attribute, units, text, value] : attributes)
+    attributes_of.push_back(
+        {attribute.c_str(), units.c_str(), text ? text->c_str() : nullptr, value});
   pillion_table table{};
   table.size = sizeof table;
   table.name = name.c_str();

@@ -78,7 +78,7 @@ class Work:
         arg2: tuple[bool, bool],
         arg3: int,
         arg4: Sequence[tuple[str, str, int, bool, int, str]],
-        arg5: Sequence[tuple[str, str, str | float]],
+        arg5: Sequence[tuple[str, str, str | None, float]],
         /,
     ) -> None: ...
     def write_text(self, name: str, title: str, comment: str | None, text: str) -> None: ...

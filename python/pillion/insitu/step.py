@@ -385,7 +385,7 @@ class Step:
                 for n, a in arrays.items()
             ],
             [
-                (n, units.get(n, ""), v if isinstance(v, str) else float(v))
+                (n, units.get(n, ""), *((v, 0.0) if isinstance(v, str) else (None, float(v))))
                 for n, v in given.items()
             ],
         )
