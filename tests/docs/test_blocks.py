@@ -82,6 +82,7 @@ TYPED = [
 ]
 
 
+@pytest.mark.drawn
 @pytest.mark.parametrize("page", TYPED)
 def test_page_as_a_reader_types_it(page, tmp_path, build):
     typist = Typist(tmp_path, build)

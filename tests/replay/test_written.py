@@ -149,6 +149,7 @@ REPLAYED = [
 ]
 
 
+@pytest.mark.drawn
 @pytest.mark.parametrize(("live", "key", "ranks", "sidecars"), REPLAYED, indirect=["live"], ids=str)
 def test_grids(live, build, tmp_path, key, ranks, sidecars):
     if not (live / key).exists():
