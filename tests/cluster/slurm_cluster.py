@@ -25,8 +25,8 @@ OWNER = 2001  # the number of the user ana
 # Ranks outnumber the cores of this machine: those that wait let others work.
 ENVIRONMENT = {"OMPI_MCA_mpi_yield_when_idle": "1"}
 
-# A job of some hundred ends in MPI_Init, before any code of Pillion: a null pointer is called in the
-# TCP transport of Open MPI 4.1.4. Its issue 10734 has the same message; the cause is not known.
+# A job of some hundred ends in MPI_Init, before any code of Pillion: the TCP transport of Open MPI
+# 4.1.4 calls a null pointer. Its issue 10734 has the same message; the cause is not known.
 _BROKEN_START = "Open MPI failed to TCP connect to a peer MPI process"
 
 CONFIGURATION = """\
