@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests marked `drawn` have many cases, each of which starts programs. Half of them run, others
+"""Tests marked `drawn` have many cases, and each starts programs. Half of them run, others
 every day; with PILLION_TEST_ALL=1 all. Cases that are named on the command line always run.
 """
 

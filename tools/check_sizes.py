@@ -15,8 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from sizes import cpp, files, python_code
-from sizes.found import Found
+from sizes import Found, cpp, files, python_code
 
 ROOT = Path(__file__).resolve().parent.parent
 LIST = ROOT / "tools/sizes.txt"
@@ -25,7 +24,7 @@ FOLDERS = ("src", "apps", "stages", "adapters", "include", "python", "fortran")
 # The largest number that each rule allows, and what to do beyond it.
 BARS = {
     "methods": (25, "methods and functions that change it: separate its two ideas"),
-    "members": (20, "members: put those that belong together into a struct"),
+    "members": (20, "members: put members that belong together into a struct"),
     "interface": (9, "virtual functions: separate what it can do"),
     "sources": (1, "sources define its methods: separate its ideas, or join the sources"),
     "headers": (45, "headers of ours behind it: include less, or declare instead"),

@@ -219,7 +219,7 @@ void Publisher::send(PublicationHeader& head, CachedMessage& message,
 // Also of a message that finds no room: next time that is known before.
 void Publisher::note_sizes(const std::vector<size_t>& due, const CachedMessage& message,
                            int coarsening) {
-  AttachedBytes attached;
+  policy::AttachedBytes attached;
   int64_t own = 0;
   for (size_t d = 0; d < due.size(); ++d) {
     const bool is_own = due[d] < policy_.own_analyses();
@@ -229,26 +229,19 @@ void Publisher::note_sizes(const std::vector<size_t>& due, const CachedMessage& 
   largest_own_ = std::max(largest_own_, own);
   const size_t most = std::min(message.size() << coarsening, sender().budget());
   if (due.back() < policy_.own_analyses()) own_size_ = most;
-  else attached_size_ = attached;
+  else attached_load_.expect(attached);
   if (own > 0) own_size_ = std::min(std::max(own_size_, static_cast<size_t>(own)), most);
 }
 
 void Publisher::note_attached(int64_t sequence, const std::vector<size_t>& due) {
-  attached_.emplace_back(sequence, attached_size_);
-  attached_bytes_.copied += attached_size_.copied;
-  attached_bytes_.taken += attached_size_.taken;
+  attached_load_.add(sequence);
   std::vector<size_t> theirs;
   std::copy_if(due.begin(), due.end(), std::back_inserter(theirs),
                [&](size_t a) { return a >= policy_.own_analyses(); });
   attached_outstanding_.add(sequence, theirs, worked_by_attached());
 }
 
-// A field that is read in place may be larger than the limit: a job may have two of these.
-bool Publisher::fits_attached() const {
-  const int64_t limit = attached_limit();
-  return attached_bytes_.copied + attached_size_.copied <= limit &&
-         attached_bytes_.taken + attached_size_.taken <= std::max(limit, 2 * attached_size_.taken);
-}
+bool Publisher::fits_attached() const { return attached_load_.fits(attached_limit()); }
 
 node::AttachedHold Publisher::attached_hold(size_t size) const {
   auto& slots = *sender().slots();
@@ -470,11 +463,7 @@ void Publisher::poll() {
         run_.side.rank(), why);
   allocations_.reclaim(sender().released());
   make_room(own_size_);
-  for (const int64_t worked = worked_by_attached();
-       !attached_.empty() && attached_.front().first <= worked; attached_.pop_front()) {
-    attached_bytes_.copied -= attached_.front().second.copied;
-    attached_bytes_.taken -= attached_.front().second.taken;
-  }
+  attached_load_.release(worked_by_attached());
   behind_ = sender().behind();
 }
 

@@ -217,15 +217,8 @@ class Publisher final : public policy::MessageBudget {
   bool has_sent_end_ = false;  ///< or it is on its way
   int64_t told_messages_ = 0;  ///< when ranks agreed last
   int64_t behind_ = 0;  ///< messages that sidecars had not finished when there was last a new one
-  /// Bytes of values for attached jobs: in this rank's memory, and what the jobs copy of them,
-  /// which is more where values are read in place.
-  struct AttachedBytes {
-    int64_t copied = 0, taken = 0;
-  };
-  std::deque<std::pair<int64_t, AttachedBytes>> attached_;  ///< messages that they work on
-  AttachedBytes attached_bytes_;                            ///< in them
-  AttachedBytes attached_size_;                             ///< in the last one
-  double attached_share_;                                   ///< of this rank's budget, for them
+  policy::AttachedLoad attached_load_;
+  double attached_share_;    ///< of this rank's budget, for them
   int64_t largest_own_ = 0;  ///< bytes of the run's own analyses in a publication, at most so far
   size_t own_size_ = 0;      ///< of the last message with values for them; without others' if known
   bool was_served_ = false;  ///< sidecars have been there

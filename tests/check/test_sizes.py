@@ -12,8 +12,7 @@ TOOLS = Path(__file__).parents[2] / "tools"
 sys.path.insert(0, str(TOOLS))
 pytest.importorskip("tree_sitter_cpp", reason="it is installed by `make lint`")
 import check_sizes  # noqa: E402
-from sizes import cpp, files, python_code  # noqa: E402
-from sizes.found import Found  # noqa: E402
+from sizes import Found, cpp, files, python_code  # noqa: E402
 
 HEADER = """
 #pragma once

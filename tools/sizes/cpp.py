@@ -13,7 +13,7 @@ from pathlib import Path
 import tree_sitter
 import tree_sitter_cpp
 
-from sizes.found import Found
+from sizes import Found
 
 _PARSER = tree_sitter.Parser(tree_sitter.Language(tree_sitter_cpp.language()))
 _CLASSES = ("class_specifier", "struct_specifier")

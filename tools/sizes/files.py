@@ -9,7 +9,7 @@ import tokenize
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from sizes.found import Found
+from sizes import Found
 
 SHORT = 40  # lines; shorter files are slivers
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)

@@ -5,7 +5,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from sizes.found import Found
+from sizes import Found
 
 
 def measure(files: Iterable[Path], root: Path) -> Iterator[Found]:

@@ -60,3 +60,32 @@ TEST_CASE("room that the run's own sidecars will make is waited for") {
   room.now += 1.1;
   CHECK(eviction.is_due(room));
 }
+
+TEST_CASE("bytes for attached jobs count until these have worked on them") {
+  AttachedLoad load;
+  CHECK(load.fits(0));
+  load.expect({.copied = 40, .taken = 40});
+  CHECK(load.fits(40));
+  CHECK_FALSE(load.fits(39));
+  load.add(5);
+  load.add(8);
+  CHECK(load.fits(120));
+  CHECK_FALSE(load.fits(119));
+  load.release(7);  // message 5
+  CHECK(load.fits(80));
+  CHECK_FALSE(load.fits(79));
+  load.release(8);
+  CHECK(load.fits(40));
+}
+
+TEST_CASE("values that are read in place may be larger than the limit, twice") {
+  AttachedLoad load;
+  load.expect({.copied = 1, .taken = 500});
+  for (const int64_t sequence : {1, 2}) {
+    CHECK(load.fits(100));
+    load.add(sequence);
+  }
+  CHECK_FALSE(load.fits(100));
+  load.release(1);
+  CHECK(load.fits(100));
+}
